@@ -1,0 +1,88 @@
+# Every target sets up what it needs and is quick the second time.
+PYTHON ?= python3
+VENV   := .venv
+PY     := $(VENV)/bin/python
+NATIVE := $(shell find native/include native/src native/bindings -type f) CMakeLists.txt pyproject.toml
+JOBS   ?= 2
+
+.PHONY: help demo test lint format bench sanitize fuzz stub requirements build clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo      set up, then watch a classifier answer by its deadline (under a minute)"
+	@echo "make test      set up, then run the tests"
+	@echo "make lint      ruff, mypy, import-linter, clang-format, the stub"
+	@echo "make bench     the figures: ratios against peers, in one run"
+	@echo "make sanitize  the tests of the native core under address and undefined-behaviour sanitizers"
+	@echo "make fuzz      damaged model files, for a minute, under the sanitizers"
+	@echo "make format    ruff and clang-format, in place"
+
+$(VENV)/.packages: requirements/dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "anystream needs Python 3.11 or newer; name one with make PYTHON=python3.12")'
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	@echo "installing the development packages into $(VENV)" >&2
+	@$(PY) -m pip install -q --disable-pip-version-check -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.packages $(NATIVE)
+	@echo "building the native core" >&2
+	@$(PY) -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps \
+	    -Cbuild-dir=build/release -e .
+	@touch $@
+
+build: $(VENV)/.built
+
+demo: build
+	@$(PY) -m anystream.demo
+
+test: build
+	@$(PY) -m pytest -q -n $(JOBS) --dist worksteal
+
+lint: build
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/mypy
+	@$(VENV)/bin/lint-imports --verbose --no-cache >build/lint-imports.log 2>&1 || { cat build/lint-imports.log; exit 1; }
+	@$(VENV)/bin/clang-format --dry-run --Werror $$(find native -name '*.[ch]pp' -o -name '*.inc')
+	@diff -u src/anystream/_native.pyi build/release/_native.pyi || \
+	    { echo "the stub differs from the build: run 'make stub' and commit it"; exit 1; }
+	@echo "lint: all clean"
+
+format: $(VENV)/.packages
+	@$(VENV)/bin/ruff check --fix -q . || true
+	@$(VENV)/bin/ruff format -q .
+	@$(VENV)/bin/clang-format -i $$(find native -name '*.[ch]pp' -o -name '*.inc')
+
+stub: build
+	@cp build/release/_native.pyi src/anystream/_native.pyi
+
+bench: build
+	@$(PY) -m benchmarks
+
+# A virtual environment of its own, which borrows the packages of the first.
+SANPY := build/sanitize/venv/bin/python
+build/sanitize/.built: $(VENV)/.packages $(NATIVE) $(shell find src -name '*.py')
+	@echo "building the native core with sanitizers" >&2
+	@test -x $(SANPY) || $(PY) -m venv --without-pip build/sanitize/venv
+	@$(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+	    > $$($(SANPY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/packages.pth
+	@$(PY) -m pip --python $(SANPY) install -q --disable-pip-version-check --no-build-isolation --no-deps \
+	    -Cbuild-dir=build/sanitize/cmake -Ccmake.build-type=Debug -Ccmake.define.SANITIZE=ON .
+	@touch $@
+
+SAN_ENV = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONMALLOC=malloc
+
+sanitize: build/sanitize/.built
+	@$(SAN_ENV) HYPOTHESIS_PROFILE=quick $(SANPY) -P -m pytest -q -n $(JOBS) --dist worksteal -m "not slow and not data" tests
+
+fuzz: build/sanitize/.built
+	@$(SAN_ENV) $(SANPY) -P tests/fuzz_model_file.py --seconds 60
+
+requirements: $(VENV)/.packages
+	@$(PY) -m pip install -q uv
+	@$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url \
+	    --extra report --group dev pyproject.toml -o requirements/dev.txt
+
+clean:
+	rm -rf $(VENV) build dist

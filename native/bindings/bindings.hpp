@@ -1,0 +1,48 @@
+// What the bindings share: array types that state dtype, rank and order, and shape checks with both numbers.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace anystream::bindings {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+template <typename T>
+using Vector = nb::ndarray<const T, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using Matrix = nb::ndarray<const T, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using OutVector = nb::ndarray<T, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using OutMatrix = nb::ndarray<T, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <typename Array>
+[[nodiscard]] auto as_span(const Array& array) noexcept {
+    return std::span(array.data(), array.size());
+}
+
+/// A new NumPy array that owns `values`.
+template <typename T>
+[[nodiscard]] auto to_numpy(std::vector<T> values) {
+    auto* owned = new std::vector<T>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::ndarray<T, nb::numpy, nb::ndim<1>, nb::c_contig>(owned->data(), {owned->size()}, owner);
+}
+
+inline void require_equal(const char* what, std::size_t got, std::size_t expected) {
+    if (got == expected) return;
+    throw std::invalid_argument(std::string(what) + " is " + std::to_string(got) + ", expected " +
+                                std::to_string(expected));
+}
+
+void bind_stop(nb::module_& m);
+
+}  // namespace anystream::bindings

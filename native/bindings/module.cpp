@@ -1,0 +1,6 @@
+#include "bindings.hpp"
+
+NB_MODULE(_native, m) {
+    m.doc() = "The native core of anystream.";
+    anystream::bindings::bind_stop(m);
+}

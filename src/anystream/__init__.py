@@ -1,0 +1,1 @@
+"""Classify every record of a stream by its deadline."""
