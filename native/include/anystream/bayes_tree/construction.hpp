@@ -1,0 +1,46 @@
+// What all constructions of a Bayes tree share: their options, how they report and how they are stopped.
+//
+// A construction is a pure function from the objects of one class to a TreeShape: same points, same options, same
+// shape, on any number of threads and on any machine.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <span>
+
+#include "anystream/bayes_tree/tree_shape.hpp"
+#include "anystream/stop.hpp"
+
+namespace anystream::bayes_tree {
+
+/// Each construction's header names the options that it reads.
+struct BuildOptions {
+    std::size_t fanout = 7;                       // most entries of a node, M; also the most objects of a leaf node, L
+    std::uint64_t seed = 0;                       // of whatever is drawn at random
+    int threads = 1;                              // 0: one per core
+    std::size_t sample_size = 2000;               // most objects that one split looks at before it assigns all of them
+    std::span<const double> kernel_variance{};    // (dimensions,), > 0: the variance of the kernel around every object
+    std::atomic<std::int64_t>* placed = nullptr;  // grows by the objects placed for good, up to points.size()
+    const StopFlag* stop = nullptr;               // borrowed; when it is set, the construction throws BuildStopped
+};
+
+/// The stop flag was set before the tree was complete.
+struct BuildStopped : std::exception {
+    [[nodiscard]] const char* what() const noexcept override { return "the construction was stopped"; }
+};
+
+/// Throws std::invalid_argument unless there is an object and the options make sense.
+void require_buildable(const Points& points, const BuildOptions& options);
+
+inline void throw_if_stopped(const BuildOptions& options) {
+    if (options.stop != nullptr && options.stop->is_set()) throw BuildStopped{};
+}
+
+inline void report_placed(const BuildOptions& options, std::size_t objects) noexcept {
+    if (options.placed != nullptr) {
+        options.placed->fetch_add(static_cast<std::int64_t>(objects), std::memory_order_relaxed);
+    }
+}
+
+}  // namespace anystream::bayes_tree

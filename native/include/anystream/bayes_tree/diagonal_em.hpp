@@ -1,0 +1,79 @@
+// One split of EMTopDown: a mixture of at most k diagonal Gaussians for a set of rows, and the best component of a row.
+//
+// Components lie side by side as lanes, so that one row meets eight of them at once:
+//
+//     mean     [block of 8 components][dimension][8]
+//     precision                                       1 / (2 variance)
+//     constant [block of 8 components][8]             log weight - 1/2 log |variance|; -inf in lanes without component
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace anystream::bayes_tree {
+
+/// Rows in one piece, each padded with zeros to a multiple of eight values. A buffer that is filled again and again.
+class Rows {
+  public:
+    explicit Rows(std::size_t dimensions) : dimensions_(dimensions), stride_((dimensions + 7) / 8 * 8) {}
+
+    void resize(std::size_t size) {
+        size_ = size;
+        if (values_.size() < size * stride_) values_.resize(size * stride_);
+    }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] std::size_t dimensions() const noexcept { return dimensions_; }
+    [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
+    [[nodiscard]] double* row(std::size_t i) noexcept { return values_.data() + i * stride_; }
+    [[nodiscard]] const double* row(std::size_t i) const noexcept { return values_.data() + i * stride_; }
+
+  private:
+    std::size_t dimensions_;
+    std::size_t stride_;
+    std::size_t size_ = 0;
+    std::vector<double> values_;
+};
+
+struct EmSettings {
+    int max_iterations = 20;
+    double tolerance = 1e-2;  // end when the mean log likelihood rises by less
+};
+
+/// Fits mixtures, one after the other, in the same memory. One thread at a time; `best` may be shared.
+class DiagonalEm {
+  public:
+    /// `variance_floor`, (dimensions,), > 0, is borrowed: no variance falls below it.
+    DiagonalEm(std::size_t dimensions, std::size_t components, std::span<const double> variance_floor);
+
+    /// Fits the mixture to the rows and writes each row's component, in [0, k), to `component`. `poll` is called once
+    /// per iteration and may throw.
+    void fit(const Rows& rows, std::span<std::int32_t> component, const EmSettings& settings,
+             const std::function<void()>& poll);
+
+    /// Moves the mixture by `offset`, (dimensions,): undoes a shift of the rows it was fitted to.
+    void move(std::span<const double> offset) noexcept;
+
+    /// The most probable component of a row with at least `dimensions` values.
+    [[nodiscard]] std::int32_t best(const double* row) const noexcept;
+
+  private:
+    struct Moments;  // a view of one component's n, LS, SS
+
+    std::size_t start(const Rows& rows);
+    double expect(const Rows& rows, std::span<std::int32_t> component);
+    void maximise(std::size_t rows);
+
+    std::size_t dimensions_;
+    std::size_t stride_;
+    std::size_t components_;
+    std::size_t blocks_;
+    std::span<const double> floor_;
+    std::vector<double> mean_, precision_, constant_;  // the lanes
+    std::vector<double> n_, sum_, square_;             // per component: n, LS, SS (stride)
+    std::vector<std::int32_t> member_, moved_;         // Var-Part: rows by cluster
+};
+
+}  // namespace anystream::bayes_tree

@@ -1,0 +1,250 @@
+#include "anystream/bayes_tree/diagonal_em.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "anystream/portable_math.hpp"
+
+namespace anystream::bayes_tree {
+namespace {
+
+constexpr std::size_t kLanes = 8;
+constexpr double kNothing = -std::numeric_limits<double>::infinity();
+constexpr double kNegligible = -25.0;  // log of the smallest ratio to the best component that still counts, 1e-11
+
+using Pair = double __attribute__((vector_size(16)));  // the width that every 64-bit machine has
+constexpr std::size_t kPairs = kLanes / 2;
+
+/// log joints of `kRows` rows with the eight components of one block.
+template <std::size_t kRows>
+inline void block_log_joint(const double* __restrict mean, const double* __restrict precision,
+                            const double* __restrict constant, const double* const* rows, std::size_t dimensions,
+                            std::size_t blocks, double* __restrict out) noexcept {
+    Pair distance[kRows][kPairs] = {};
+    for (std::size_t i = 0; i < dimensions; ++i) {
+        for (std::size_t p = 0; p < kPairs; ++p) {
+            Pair m, q;
+            __builtin_memcpy(&m, mean + i * kLanes + p * 2, sizeof m);
+            __builtin_memcpy(&q, precision + i * kLanes + p * 2, sizeof q);
+            for (std::size_t r = 0; r < kRows; ++r) {
+                const Pair t = rows[r][i] - m;
+                distance[r][p] += t * t * q;
+            }
+        }
+    }
+    for (std::size_t p = 0; p < kPairs; ++p) {
+        Pair c;
+        __builtin_memcpy(&c, constant + p * 2, sizeof c);
+        for (std::size_t r = 0; r < kRows; ++r) {
+            const Pair joint = c - distance[r][p];
+            __builtin_memcpy(out + r * blocks * kLanes + p * 2, &joint, sizeof joint);
+        }
+    }
+}
+
+inline std::size_t best_of(const double* joint, std::size_t components) noexcept {
+    std::size_t best = 0;
+    for (std::size_t j = 1; j < components; ++j) {
+        if (joint[j] > joint[best]) best = j;
+    }
+    return best;
+}
+
+inline void add_row(const double* __restrict row, double weight, std::size_t stride, double* __restrict sum,
+                    double* __restrict square) noexcept {
+    for (std::size_t i = 0; i < stride; ++i) {
+        const double weighted = weight * row[i];
+        sum[i] += weighted;
+        square[i] += weighted * row[i];
+    }
+}
+
+/// A set of rows during Var-Part: member[first .. last), and the cut that promises most.
+struct Cluster {
+    std::size_t first, last;
+    double scatter;         // the sum of squared distances to the mean; <= 0: not to be cut
+    std::size_t dimension;  // of the highest variance
+    double border;          // the mean there
+};
+
+}  // namespace
+
+DiagonalEm::DiagonalEm(std::size_t dimensions, std::size_t components, std::span<const double> variance_floor)
+    : dimensions_(dimensions),
+      stride_((dimensions + 7) / 8 * 8),
+      components_(components),
+      blocks_((components + kLanes - 1) / kLanes),
+      floor_(variance_floor),
+      mean_(blocks_ * dimensions * kLanes),
+      precision_(blocks_ * dimensions * kLanes),
+      constant_(blocks_ * kLanes),
+      n_(components),
+      sum_(components * stride_),
+      square_(components * stride_) {}
+
+// Var-Part: the cluster of the largest scatter is cut at its mean, across its dimension of the highest variance, until
+// there are k clusters. Leaves the clusters' moments in n_, sum_, square_ and returns how many there are.
+std::size_t DiagonalEm::start(const Rows& rows) {
+    member_.resize(rows.size());
+    moved_.resize(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) member_[i] = static_cast<std::int32_t>(i);
+
+    const auto summarise = [&](std::size_t slot, std::size_t first, std::size_t last) {
+        double* const sum = sum_.data() + slot * stride_;
+        double* const square = square_.data() + slot * stride_;
+        std::fill_n(sum, stride_, 0.0);
+        std::fill_n(square, stride_, 0.0);
+        for (std::size_t i = first; i < last; ++i) {
+            add_row(rows.row(static_cast<std::size_t>(member_[i])), 1.0, stride_, sum, square);
+        }
+        const auto n = static_cast<double>(last - first);
+        n_[slot] = n;
+        Cluster cluster{first, last, 0.0, 0, 0.0};
+        double highest = -1.0;
+        for (std::size_t i = 0; i < dimensions_; ++i) {
+            const double scatter = square[i] - sum[i] * (sum[i] / n);
+            cluster.scatter += scatter;
+            if (scatter > highest) highest = scatter, cluster.dimension = i;
+        }
+        cluster.border = sum[cluster.dimension] / n;
+        if (last - first < 2) cluster.scatter = 0.0;
+        return cluster;
+    };
+
+    std::vector<Cluster> clusters{summarise(0, 0, rows.size())};
+    while (clusters.size() < components_) {
+        std::size_t widest = 0;
+        for (std::size_t c = 1; c < clusters.size(); ++c) {
+            if (clusters[c].scatter > clusters[widest].scatter) widest = c;
+        }
+        const Cluster whole = clusters[widest];
+        if (!(whole.scatter > 0.0)) break;
+        std::size_t low = whole.first, high = 0;
+        for (std::size_t i = whole.first; i < whole.last; ++i) {
+            const auto m = member_[i];
+            if (rows.row(static_cast<std::size_t>(m))[whole.dimension] > whole.border) {
+                moved_[high++] = m;
+            } else {
+                member_[low++] = m;
+            }
+        }
+        std::copy_n(moved_.begin(), high, member_.begin() + static_cast<std::ptrdiff_t>(low));
+        if (low == whole.first || high == 0) {  // all values equal up to rounding
+            clusters[widest].scatter = 0.0;
+            continue;
+        }
+        clusters[widest] = summarise(widest, whole.first, low);
+        clusters.push_back(summarise(clusters.size(), low, whole.last));
+    }
+    return clusters.size();
+}
+
+// E: each row's best component and the moments under the responsibilities. Returns the log likelihood, up to a
+// constant.
+double DiagonalEm::expect(const Rows& rows, std::span<std::int32_t> component) {
+    std::fill(n_.begin(), n_.end(), 0.0);
+    std::fill(sum_.begin(), sum_.end(), 0.0);
+    std::fill(square_.begin(), square_.end(), 0.0);
+    constexpr std::size_t kAtOnce = 2;
+    const std::size_t width = blocks_ * kLanes;
+    std::vector<double> joints(kAtOnce * width);
+    std::vector<double> share(components_);
+    double peaks = 0.0;
+    LogProduct rest;
+    for (std::size_t first = 0; first < rows.size(); first += kAtOnce) {
+        const std::size_t count = std::min(kAtOnce, rows.size() - first);
+        const double* const pair[kAtOnce] = {rows.row(first), rows.row(first + count - 1)};
+        for (std::size_t b = 0; b < blocks_; ++b) {
+            const std::size_t at = b * dimensions_ * kLanes;
+            block_log_joint<kAtOnce>(mean_.data() + at, precision_.data() + at, constant_.data() + b * kLanes, pair,
+                                     dimensions_, blocks_, joints.data() + b * kLanes);
+        }
+        for (std::size_t r = 0; r < count; ++r) {
+            const double* const joint = joints.data() + r * width;
+            const std::size_t best = best_of(joint, components_);
+            component[first + r] = static_cast<std::int32_t>(best);
+            double total = 0.0;
+            for (std::size_t j = 0; j < components_; ++j) {
+                const double t = joint[j] - joint[best];
+                share[j] = j == best ? 1.0 : t > kNegligible ? portable_exp(t) : 0.0;
+                total += share[j];
+            }
+            peaks += joint[best];
+            rest.multiply(total);
+            for (std::size_t j = 0; j < components_; ++j) {
+                if (share[j] == 0.0) continue;
+                const double responsibility = share[j] / total;
+                n_[j] += responsibility;
+                add_row(pair[r], responsibility, stride_, sum_.data() + j * stride_, square_.data() + j * stride_);
+            }
+        }
+    }
+    return peaks + rest.log();
+}
+
+// M: the lanes from the moments. A component that has lost all its rows stays out.
+void DiagonalEm::maximise(std::size_t rows) {
+    std::fill(constant_.begin(), constant_.end(), kNothing);
+    for (std::size_t j = 0; j < components_; ++j) {
+        const std::size_t block = j / kLanes, lane = j % kLanes;
+        double* const mean = mean_.data() + block * dimensions_ * kLanes + lane;
+        double* const precision = precision_.data() + block * dimensions_ * kLanes + lane;
+        if (!(n_[j] > 1e-9)) {
+            for (std::size_t i = 0; i < dimensions_; ++i) mean[i * kLanes] = precision[i * kLanes] = 0.0;
+            continue;
+        }
+        const double* const sum = sum_.data() + j * stride_;
+        const double* const square = square_.data() + j * stride_;
+        const double per_row = 1.0 / n_[j];
+        LogProduct determinant;
+        for (std::size_t i = 0; i < dimensions_; ++i) {
+            const double m = sum[i] * per_row;
+            const double variance = std::max(floor_[i], square[i] * per_row - m * m);
+            mean[i * kLanes] = m;
+            precision[i * kLanes] = 0.5 / variance;
+            determinant.multiply(variance);
+        }
+        constant_[j] = portable_log(n_[j] / static_cast<double>(rows)) - 0.5 * determinant.log();
+    }
+}
+
+void DiagonalEm::fit(const Rows& rows, std::span<std::int32_t> component, const EmSettings& settings,
+                     const std::function<void()>& poll) {
+    const std::size_t clusters = start(rows);
+    std::fill(n_.begin() + static_cast<std::ptrdiff_t>(clusters), n_.end(), 0.0);
+    double before = kNothing;
+    for (int iteration = 0; iteration < settings.max_iterations; ++iteration) {
+        poll();
+        maximise(rows.size());
+        const double now = expect(rows, component);
+        if (!(now - before > settings.tolerance * static_cast<double>(rows.size()))) break;
+        before = now;
+    }
+}
+
+void DiagonalEm::move(std::span<const double> offset) noexcept {
+    for (std::size_t b = 0; b < blocks_; ++b) {
+        for (std::size_t i = 0; i < dimensions_; ++i) {
+            for (std::size_t lane = 0; lane < kLanes; ++lane) {
+                mean_[(b * dimensions_ + i) * kLanes + lane] += offset[i];
+            }
+        }
+    }
+}
+
+std::int32_t DiagonalEm::best(const double* row) const noexcept {
+    std::size_t best = 0;
+    double highest = kNothing;
+    for (std::size_t b = 0; b < blocks_; ++b) {
+        double joint[kLanes];
+        const std::size_t at = b * dimensions_ * kLanes;
+        block_log_joint<1>(mean_.data() + at, precision_.data() + at, constant_.data() + b * kLanes, &row, dimensions_,
+                           1, joint);
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            if (joint[lane] > highest) highest = joint[lane], best = b * kLanes + lane;
+        }
+    }
+    return static_cast<std::int32_t>(best);
+}
+
+}  // namespace anystream::bayes_tree
