@@ -1,5 +1,10 @@
 """The native core of anystream."""
 
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
 
 
 class StopToken:
@@ -18,5 +23,139 @@ class StopToken:
     def is_set(self) -> bool:
         """Whether the token was set."""
 
+class Counter:
+    """How far a piece of native work has come."""
+
+    def __init__(self) -> None: ...
+
+    @property
+    def value(self) -> int: ...
+
+isa: str = 'avx512'
+
 def thread_count(requested: int = 0) -> int:
     """The number of threads that a request stands for."""
+
+class DamagedForestError(ValueError):
+    pass
+
+class BayesForestSettings:
+    """How a forest turns objects into Gaussians."""
+
+    def __init__(self, fanout: int, bandwidth: str, alpha: float, inner_variance: str) -> None: ...
+
+class BayesQuerySettings:
+    """How queries descend and decide."""
+
+    def __init__(self, descent: str, decision: str, refined_classes: int) -> None: ...
+
+class BayesQuery:
+    """One classification in progress."""
+
+    def refine(self, steps: int = -1, nanoseconds: int = -1, stop: StopToken | None = None) -> int:
+        """Refine within the limits (-1: none); return the steps taken."""
+
+    def label(self) -> int:
+        """The number of the likeliest class."""
+
+    def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+        """The probabilities of the classes."""
+
+    def state(self) -> bytes:
+        """Everything that is needed to go on later, as bytes."""
+
+    def frontier(self) -> list[tuple[int, int, float]]:
+        """Rows (class, node or -1 for a kernel, log2 of n_e g_e)."""
+
+    @property
+    def steps(self) -> int:
+        """Refinements so far."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Nothing is left to refine."""
+
+class BayesForest:
+    """One Bayes tree per class. Many threads may ask while one learns."""
+
+    @staticmethod
+    def build(settings: BayesForestSettings, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], point_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, threads: int = 0, seed: int = 0, placed: Counter | None = None, stop: StopToken | None = None) -> BayesForest:
+        """Build the trees of all objects by EMTopDown."""
+
+    @staticmethod
+    def empty(settings: BayesForestSettings, dimensions: int) -> BayesForest:
+        """A forest without objects."""
+
+    @staticmethod
+    def from_arrays(settings: BayesForestSettings, dimensions: int, arrays: dict, whole: bool) -> BayesForest:
+        """
+        A forest over borrowed arrays. With `whole` every index is checked now, else when it is used.
+        """
+
+    @staticmethod
+    def merge(parts: Sequence[BayesForest], class_maps: Sequence[Sequence[int]], classes: int) -> BayesForest:
+        """One forest of the objects of all parts."""
+
+    def snapshot(self) -> BayesForest:
+        """A handle on the model as it is now; later learning does not reach it."""
+
+    def insert(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], point_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """Add objects one by one."""
+
+    def declare_classes(self, classes: int) -> None:
+        """Make room for classes that have no object yet."""
+
+    def widen(self, dimensions: int) -> None:
+        """Add dimensions that are missing in all objects so far."""
+
+    def arrays(self, ordered: bool = False) -> dict:
+        """
+        Every array of the forest, by name, read-only; `ordered` lays the nodes out as queries descend.
+        """
+
+    def query(self, settings: BayesQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> BayesQuery:
+        """Open a query: the root entries are evaluated."""
+
+    def resume(self, state: bytes) -> BayesQuery:
+        """Go on with a query that was suspended."""
+
+    def label_one(self, settings: BayesQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> int:
+        """The number of one record's likeliest class."""
+
+    def proba_one(self, settings: BayesQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> list[float]:
+        """One record's probabilities."""
+
+    def answer(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], exhausted: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """Answer every record within the limits."""
+
+    def answer_in_stages(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """
+        Probabilities after each of the ascending numbers of steps: (records, stages, classes).
+        """
+
+    def label_in_stages(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+        """
+        Class numbers after each of the ascending numbers of steps: (records, stages).
+        """
+
+    @property
+    def dimensions(self) -> int: ...
+
+    @property
+    def classes(self) -> int: ...
+
+    @property
+    def objects(self) -> int: ...
+
+    @property
+    def nodes(self) -> int: ...
+
+    @property
+    def own_bytes(self) -> int:
+        """Bytes of memory held; what a mapped file lends is not counted."""
+
+def bayes_kernels(which: str, x: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], precision: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], lanes: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """The exponents of a node's entries, for tests."""
+
+def powers_of_two(log2_value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], origin: float, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """2^(log2_value - origin), for tests."""

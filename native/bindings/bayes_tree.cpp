@@ -1,0 +1,431 @@
+// The Bayes forest for Python: a handle that many threads may read while one learns.
+//
+// A handle owns a forest behind a mutex. Whoever reads takes a share of it; whoever learns changes it in place if
+// nobody else has a share, and else changes a copy and puts that in its place. So a query keeps the model it was opened
+// on.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <type_traits>
+
+#include "anystream/bayes_tree/answer.hpp"
+#include "anystream/bayes_tree/construction.hpp"
+#include "anystream/bayes_tree/forest.hpp"
+#include "anystream/bayes_tree/kernels.hpp"
+#include "anystream/bayes_tree/query.hpp"
+#include "bindings.hpp"
+
+namespace anystream::bindings {
+
+namespace {
+
+using namespace anystream::bayes_tree;
+using SharedForest = std::shared_ptr<Forest>;
+
+template <typename Enum>
+Enum named(const std::string& name, const char* what, std::initializer_list<std::pair<const char*, Enum>> names) {
+    std::string known;
+    for (const auto& [text, value] : names) {
+        if (name == text) return value;
+        known += (known.empty() ? "" : ", ") + std::string(text);
+    }
+    throw std::invalid_argument(std::string(what) + " is '" + name + "'; use one of " + known);
+}
+
+ForestSettings forest_settings(std::int32_t fanout, const std::string& bandwidth, double alpha,
+                               const std::string& inner_variance) {
+    if (fanout < 3 || fanout > kMostFanout)
+        throw std::invalid_argument("fanout is " + std::to_string(fanout) + "; use 3 to " +
+                                    std::to_string(kMostFanout));
+    if (!(alpha > 0.0) || !std::isfinite(alpha))
+        throw std::invalid_argument("alpha is " + std::to_string(alpha) + "; use a positive number");
+    return {fanout,
+            named<Bandwidth>(
+                bandwidth, "bandwidth",
+                {{"langley", Bandwidth::langley}, {"haerdle", Bandwidth::haerdle}, {"factor", Bandwidth::factor}}),
+            alpha,
+            named<InnerVariance>(inner_variance, "inner_variance",
+                                 {{"plain", InnerVariance::plain}, {"max", InnerVariance::max}})};
+}
+
+QuerySettings query_settings(const std::string& descent, const std::string& decision, std::int32_t refined_classes) {
+    if (refined_classes < 0)
+        throw std::invalid_argument("refined_classes is " + std::to_string(refined_classes) +
+                                    "; use 0 (automatic) or more");
+    return {named<Descent>(descent, "descent",
+                           {{"global_best", Descent::global_best},
+                            {"breadth_first", Descent::breadth_first},
+                            {"depth_first", Descent::depth_first}}),
+            named<Decision>(
+                decision, "decision",
+                {{"mixture", Decision::mixture}, {"ensemble", Decision::ensemble}, {"nearest", Decision::nearest}}),
+            refined_classes};
+}
+
+void require_finite(std::span<const double> values) {
+    for (const double value : values)
+        if (std::isinf(value))
+            throw std::invalid_argument("a record holds an infinite value; use NaN for a missing one");
+}
+
+void require_width(const Forest& forest, std::size_t features) {
+    if (features != forest.dimensions())
+        throw std::invalid_argument("records have " + std::to_string(features) + " features, fit saw " +
+                                    std::to_string(forest.dimensions()) + "; pass the same columns");
+}
+
+/// A share in a Python object that native code may drop on any thread.
+std::shared_ptr<const void> keep_alive(nb::handle object) {
+    object.inc_ref();
+    return {object.ptr(), [](const void* held) {
+                const nb::gil_scoped_acquire locked;
+                nb::handle(static_cast<PyObject*>(const_cast<void*>(held))).dec_ref();
+            }};
+}
+
+class ForestQuery {
+  public:
+    ForestQuery(SharedForest forest, const QuerySettings& settings, Vector<double> x) : forest_(std::move(forest)) {
+        require_width(*forest_, x.size());
+        require_finite(as_span(x));
+        query_.open(*forest_, settings, x.data());
+    }
+    ForestQuery(SharedForest forest, nb::bytes state) : forest_(std::move(forest)) {
+        query_.resume(*forest_, {reinterpret_cast<const std::byte*>(state.data()), state.size()});
+    }
+
+    std::int64_t refine(std::int64_t steps, std::int64_t nanoseconds, const StopFlag* stop) {
+        const Limits limits = make_limits(steps, nanoseconds, stop);
+        if (!limits.interruptible() && steps >= 0 && steps <= 64) return query_.refine(*forest_, limits);
+        const nb::gil_scoped_release unlocked;
+        return query_.refine(*forest_, limits);
+    }
+    [[nodiscard]] auto proba() const {
+        std::vector<double> out(forest_->classes());
+        query_.posterior(out);
+        return to_numpy(std::move(out));
+    }
+    [[nodiscard]] nb::bytes state() const {
+        const auto bytes = query_.suspend();
+        return nb::bytes(bytes.data(), bytes.size());
+    }
+    [[nodiscard]] std::vector<std::tuple<std::int32_t, std::int32_t, double>> frontier() const {
+        std::vector<std::tuple<std::int32_t, std::int32_t, double>> rows;
+        for (const auto& entry : query_.frontier()) rows.emplace_back(entry.point_class, entry.child, entry.log2_value);
+        return rows;
+    }
+    [[nodiscard]] const Query& query() const noexcept { return query_; }
+
+  private:
+    SharedForest forest_;
+    Query query_;
+};
+
+class ForestHandle {
+  public:
+    explicit ForestHandle(SharedForest forest, bool trusted) : forest_(std::move(forest)), trusted_(trusted) {}
+
+    /// What queries read. Call it without the GIL, or when nobody can be learning.
+    [[nodiscard]] SharedForest share() const {
+        const std::lock_guard lock(guard_);
+        return forest_;
+    }
+
+    /// Changes the forest, or a copy of it that takes its place. If `change` throws, the model is as it was... provided
+    /// that `change` throws only before it changes anything, which the callers see to.
+    template <typename Change>
+    void change(Change&& change) {
+        const std::lock_guard lock(guard_);
+        if (!trusted_) {
+            forest_->check();
+            trusted_ = true;
+        }
+        if (forest_.use_count() > 1) forest_ = std::make_shared<Forest>(*forest_);
+        change(*forest_);
+    }
+
+  private:
+    mutable std::mutex guard_;
+    SharedForest forest_;
+    bool trusted_;
+};
+
+SharedForest share_unlocked(const ForestHandle& handle) {
+    const nb::gil_scoped_release unlocked;
+    return handle.share();
+}
+
+std::unique_ptr<ForestHandle> build(const ForestSettings& settings, Matrix<double> points,
+                                    Vector<std::int32_t> classes_of, std::size_t classes, int threads,
+                                    std::uint64_t seed, Counter* placed, const StopFlag* stop) {
+    require_equal("length of point_class", classes_of.size(), points.shape(0));
+    for (const std::int32_t c : as_span(classes_of))
+        if (c < 0 || static_cast<std::size_t>(c) >= classes)
+            throw std::invalid_argument("class number " + std::to_string(c) + " is not below " +
+                                        std::to_string(classes));
+    auto forest = std::make_shared<Forest>(settings, points.shape(1));
+    const auto values = as_span(points);
+    const auto labels = as_span(classes_of);
+    {
+        const nb::gil_scoped_release unlocked;
+        forest->build(values, labels, classes, {threads, seed, stop, placed == nullptr ? nullptr : &placed->value});
+    }
+    return std::make_unique<ForestHandle>(std::move(forest), true);
+}
+
+void insert(ForestHandle& handle, Matrix<double> points, Vector<std::int32_t> classes_of) {
+    require_equal("length of point_class", classes_of.size(), points.shape(0));
+    const auto values = as_span(points);
+    const auto labels = as_span(classes_of);
+    for (const std::int32_t c : labels)
+        if (c < 0) throw std::invalid_argument("class number " + std::to_string(c) + " is negative");
+    const std::size_t d = points.shape(1);
+    const nb::gil_scoped_release unlocked;
+    handle.change([&](Forest& forest) {
+        require_width(forest, d);
+        for (std::size_t i = 0; i < labels.size(); ++i) forest.insert(values.data() + i * d, labels[i]);
+    });
+}
+
+/// Every array by name. The nodes lie in the order in which queries descend if `ordered`, else as they are.
+nb::dict arrays(const ForestHandle& handle, bool ordered) {
+    nb::dict all;
+    SharedForest forest = share_unlocked(handle);
+    if (ordered) {
+        const nb::gil_scoped_release unlocked;
+        forest = std::make_shared<Forest>(forest->breadth_first());
+    }
+    auto* shared = new SharedForest(std::move(forest));
+    const nb::capsule owner(shared, [](void* p) noexcept { delete static_cast<SharedForest*>(p); });
+    Forest::each_column(static_cast<const Forest&>(**shared), [&](const char* name, const auto& column) {
+        using T = std::remove_cvref_t<decltype(column[0])>;
+        all[name] =
+            nb::cast(nb::ndarray<const T, nb::numpy, nb::ndim<1>, nb::c_contig>(column.data(), {column.size()}, owner));
+    });
+    return all;
+}
+
+std::unique_ptr<ForestHandle> from_arrays(const ForestSettings& settings, std::size_t dimensions, nb::dict given,
+                                          bool whole) {
+    auto forest = std::make_shared<Forest>(settings, dimensions);
+    Forest::each_column(*forest, [&](const char* name, auto& column) {
+        using T = std::remove_cvref_t<decltype(column[0])>;
+        if (!given.contains(name)) throw DamagedForest(std::string("the array '") + name + "' is missing");
+        const auto array = nb::cast<Vector<T>>(given[name], false);
+        column = std::remove_cvref_t<decltype(column)>(as_span(array), keep_alive(given[name]));
+    });
+    forest->check_sizes();
+    forest->check_heads();
+    if (whole) forest->check();
+    return std::make_unique<ForestHandle>(std::move(forest), whole);
+}
+
+std::unique_ptr<ForestHandle> merge(const std::vector<const ForestHandle*>& parts,
+                                    const std::vector<std::vector<std::int32_t>>& class_maps, std::size_t classes) {
+    if (parts.empty()) throw std::invalid_argument("there is no model to merge");
+    require_equal("number of class maps", class_maps.size(), parts.size());
+    const nb::gil_scoped_release unlocked;
+    std::vector<SharedForest> shares;
+    std::vector<const Forest*> forests;
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+        shares.push_back(parts[p]->share());
+        forests.push_back(shares.back().get());
+        forests[p]->check();
+        require_width(*forests[0], forests[p]->dimensions());
+        require_equal("length of a class map", class_maps[p].size(), forests[p]->classes());
+        for (const std::int32_t c : class_maps[p])
+            if (c < 0 || static_cast<std::size_t>(c) >= classes)
+                throw std::invalid_argument("class number " + std::to_string(c) + " is not below " +
+                                            std::to_string(classes));
+    }
+    auto whole = std::make_shared<Forest>(Forest::merged(forests, class_maps, classes));
+    return std::make_unique<ForestHandle>(std::move(whole), true);
+}
+
+/// One record without the ceremony of a batch: the workspace belongs to the thread.
+template <typename Result>
+Result one(const ForestHandle& handle, const QuerySettings& settings, Vector<double> x, std::int64_t steps,
+           Result (*result)(const Query&, std::size_t classes)) {
+    thread_local Query query;
+    const SharedForest forest = share_unlocked(handle);
+    require_width(*forest, x.size());
+    require_finite(as_span(x));
+    query.open(*forest, settings, x.data());
+    query.refine(*forest, {.steps = steps < 0 ? Limits::kUnlimited : steps});
+    return result(query, forest->classes());
+}
+
+void bind_query(nb::module_& m) {
+    nb::class_<QuerySettings>(m, "BayesQuerySettings", "How queries descend and decide.")
+        .def(nb::new_(&query_settings), "descent"_a, "decision"_a, "refined_classes"_a);
+    nb::class_<ForestQuery>(m, "BayesQuery", "One classification in progress.")
+        .def("refine", &ForestQuery::refine, "steps"_a = -1, "nanoseconds"_a = -1, "stop"_a.none() = nb::none(),
+             "Refine within the limits (-1: none); return the steps taken.")
+        .def(
+            "label", [](const ForestQuery& q) { return q.query().label(); }, "The number of the likeliest class.")
+        .def("proba", &ForestQuery::proba, "The probabilities of the classes.")
+        .def("state", &ForestQuery::state, "Everything that is needed to go on later, as bytes.")
+        .def("frontier", &ForestQuery::frontier, "Rows (class, node or -1 for a kernel, log2 of n_e g_e).")
+        .def_prop_ro(
+            "steps", [](const ForestQuery& q) { return q.query().steps(); }, "Refinements so far.")
+        .def_prop_ro(
+            "exhausted", [](const ForestQuery& q) { return q.query().exhausted(); }, "Nothing is left to refine.");
+}
+
+}  // namespace
+
+void bind_bayes_tree(nb::module_& m) {
+    nb::exception<DamagedForest>(m, "DamagedForestError", PyExc_ValueError);
+    nb::class_<ForestSettings>(m, "BayesForestSettings", "How a forest turns objects into Gaussians.")
+        .def(nb::new_(&forest_settings), "fanout"_a, "bandwidth"_a, "alpha"_a, "inner_variance"_a);
+    bind_query(m);
+    nb::class_<ForestHandle>(m, "BayesForest", "One Bayes tree per class. Many threads may ask while one learns.")
+        .def_static("build", &build, "settings"_a, "points"_a.noconvert(), "point_class"_a.noconvert(), "classes"_a,
+                    "threads"_a = 0, "seed"_a = 0, "placed"_a.none() = nb::none(), "stop"_a.none() = nb::none(),
+                    "Build the trees of all objects by EMTopDown.")
+        .def_static(
+            "empty",
+            [](const ForestSettings& settings, std::size_t dimensions) {
+                return std::make_unique<ForestHandle>(std::make_shared<Forest>(settings, dimensions), true);
+            },
+            "settings"_a, "dimensions"_a, "A forest without objects.")
+        .def_static("from_arrays", &from_arrays, "settings"_a, "dimensions"_a, "arrays"_a, "whole"_a,
+                    "A forest over borrowed arrays. With `whole` every index is checked now, else when it is used.")
+        .def_static("merge", &merge, "parts"_a, "class_maps"_a, "classes"_a, "One forest of the objects of all parts.")
+        .def(
+            "snapshot", [](const ForestHandle& h) { return std::make_unique<ForestHandle>(share_unlocked(h), false); },
+            "A handle on the model as it is now; later learning does not reach it.")
+        .def("insert", &insert, "points"_a.noconvert(), "point_class"_a.noconvert(), "Add objects one by one.")
+        .def(
+            "declare_classes",
+            [](ForestHandle& h, std::size_t classes) {
+                const nb::gil_scoped_release unlocked;
+                h.change([&](Forest& forest) { forest.declare_classes(classes); });
+            },
+            "classes"_a, "Make room for classes that have no object yet.")
+        .def(
+            "widen",
+            [](ForestHandle& h, std::size_t dimensions) {
+                const nb::gil_scoped_release unlocked;
+                h.change([&](Forest& forest) { forest.widen(dimensions); });
+            },
+            "dimensions"_a, "Add dimensions that are missing in all objects so far.")
+        .def("arrays", &arrays, "ordered"_a = false,
+             "Every array of the forest, by name, read-only; `ordered` lays the nodes out as queries descend.")
+        .def(
+            "query",
+            [](const ForestHandle& h, const QuerySettings& settings, Vector<double> x) {
+                return std::make_unique<ForestQuery>(share_unlocked(h), settings, x);
+            },
+            "settings"_a, "x"_a.noconvert(), "Open a query: the root entries are evaluated.")
+        .def(
+            "resume",
+            [](const ForestHandle& h, nb::bytes state) {
+                return std::make_unique<ForestQuery>(share_unlocked(h), state);
+            },
+            "state"_a, "Go on with a query that was suspended.")
+        .def(
+            "label_one",
+            [](const ForestHandle& h, const QuerySettings& settings, Vector<double> x, std::int64_t steps) {
+                return one<std::size_t>(h, settings, x, steps, [](const Query& q, std::size_t) { return q.label(); });
+            },
+            "settings"_a, "x"_a.noconvert(), "steps"_a, "The number of one record's likeliest class.")
+        .def(
+            "proba_one",
+            [](const ForestHandle& h, const QuerySettings& settings, Vector<double> x, std::int64_t steps) {
+                return one<std::vector<double>>(h, settings, x, steps, [](const Query& q, std::size_t classes) {
+                    std::vector<double> out(classes);
+                    q.posterior(out);
+                    return out;
+                });
+            },
+            "settings"_a, "x"_a.noconvert(), "steps"_a, "One record's probabilities.")
+        .def(
+            "answer",
+            [](const ForestHandle& h, const QuerySettings& settings, Matrix<double> records, std::int64_t steps,
+               std::int64_t nanoseconds, const StopFlag* stop, int threads, OutMatrix<double> proba,
+               OutVector<std::int64_t> taken, OutVector<std::uint8_t> exhausted) {
+                const SharedForest forest = share_unlocked(h);
+                require_width(*forest, records.shape(1));
+                require_equal("rows of proba", proba.shape(0), records.shape(0));
+                require_equal("columns of proba", proba.shape(1), forest->classes());
+                require_equal("length of steps", taken.size(), records.shape(0));
+                require_equal("length of exhausted", exhausted.size(), records.shape(0));
+                require_finite(as_span(records));
+                const Limits limits = make_limits(steps, nanoseconds, stop);
+                const nb::gil_scoped_release unlocked;
+                answer(*forest, settings, {as_span(records), forest->dimensions()}, limits, threads,
+                       {as_span(proba), as_span(taken), as_span(exhausted)});
+            },
+            "settings"_a, "records"_a.noconvert(), "steps"_a, "nanoseconds"_a, "stop"_a.none(), "threads"_a,
+            "proba"_a.noconvert(), "taken"_a.noconvert(), "exhausted"_a.noconvert(),
+            "Answer every record within the limits.")
+        .def(
+            "answer_in_stages",
+            [](const ForestHandle& h, const QuerySettings& settings, Matrix<double> records,
+               Vector<std::int64_t> stages, int threads, OutVector<double> out) {
+                const SharedForest forest = share_unlocked(h);
+                require_width(*forest, records.shape(1));
+                require_equal("length of out", out.size(), records.shape(0) * stages.size() * forest->classes());
+                require_finite(as_span(records));
+                const nb::gil_scoped_release unlocked;
+                answer_in_stages(*forest, settings, {as_span(records), forest->dimensions()}, as_span(stages), threads,
+                                 as_span(out));
+            },
+            "settings"_a, "records"_a.noconvert(), "stages"_a.noconvert(), "threads"_a, "out"_a.noconvert(),
+            "Probabilities after each of the ascending numbers of steps: (records, stages, classes).")
+        .def(
+            "label_in_stages",
+            [](const ForestHandle& h, const QuerySettings& settings, Matrix<double> records,
+               Vector<std::int64_t> stages, int threads, OutMatrix<std::int32_t> out) {
+                const SharedForest forest = share_unlocked(h);
+                require_width(*forest, records.shape(1));
+                require_equal("rows of out", out.shape(0), records.shape(0));
+                require_equal("columns of out", out.shape(1), stages.size());
+                require_finite(as_span(records));
+                const nb::gil_scoped_release unlocked;
+                label_in_stages(*forest, settings, {as_span(records), forest->dimensions()}, as_span(stages), threads,
+                                as_span(out));
+            },
+            "settings"_a, "records"_a.noconvert(), "stages"_a.noconvert(), "threads"_a, "out"_a.noconvert(),
+            "Class numbers after each of the ascending numbers of steps: (records, stages).")
+        .def_prop_ro("dimensions", [](const ForestHandle& h) { return share_unlocked(h)->dimensions(); })
+        .def_prop_ro("classes", [](const ForestHandle& h) { return share_unlocked(h)->classes(); })
+        .def_prop_ro("objects", [](const ForestHandle& h) { return share_unlocked(h)->objects(); })
+        .def_prop_ro("nodes", [](const ForestHandle& h) { return share_unlocked(h)->nodes(); })
+        .def_prop_ro(
+            "own_bytes", [](const ForestHandle& h) { return share_unlocked(h)->own_bytes(); },
+            "Bytes of memory held; what a mapped file lends is not counted.");
+
+    m.def(
+        "bayes_kernels",
+        [](const std::string& which, Vector<float> x, Vector<float> mean, Vector<float> precision, std::size_t lanes,
+           OutVector<float> out) {
+            require_equal("length of mean", mean.size(), x.size() * lanes);
+            require_equal("length of out", out.size(), lanes);
+            if (lanes != 4 && lanes % 8 != 0) throw std::invalid_argument("lanes must be 4 or a multiple of 8");
+            const bool own = which == "own";
+            require_equal("length of precision", precision.size(), own ? mean.size() : x.size());
+            (own ? kernels().own_exponents : kernels().shared_exponents)(x.data(), mean.data(), precision.data(),
+                                                                         x.size(), lanes, out.data());
+        },
+        "which"_a, "x"_a.noconvert(), "mean"_a.noconvert(), "precision"_a.noconvert(), "lanes"_a, "out"_a.noconvert(),
+        "The exponents of a node's entries, for tests.");
+    m.def(
+        "powers_of_two",
+        [](Vector<float> log2_value, float origin, OutVector<double> out) {
+            require_equal("length of out", out.size(), log2_value.size());
+            kernels().powers_of_two(log2_value.data(), origin, out.size(), out.data());
+        },
+        "log2_value"_a.noconvert(), "origin"_a, "out"_a.noconvert(), "2^(log2_value - origin), for tests.");
+}
+
+}  // namespace anystream::bindings

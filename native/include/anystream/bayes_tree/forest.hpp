@@ -1,0 +1,249 @@
+// One Bayes tree per class: the Gaussians that queries read, and the statistics that learning updates.
+//
+// Objects are kept as they came (points). Everything else lies in the standardised space z = (x - shift) / scale of the
+// last assembly, in which every dimension has unit variance over all classes.
+//
+//   hot, read by queries: node i is a run of floats in the blob, its place and form packed in head[i]
+//
+//       inner node                              leaf: all entries are kernels of complete objects
+//         mean        [d][lanes]                  mean   [d][lanes]      (precision and norm: the class's kernel)
+//         precision   [d][lanes]  1 / sigma       child     [lanes]
+//         log2_norm      [lanes]
+//         log2_count     [lanes]  log2 n_e      lanes: entries rounded up to 4 or a multiple of 8
+//         child          [lanes]                child (int32): >= 0 a node, < 0 the object ~child
+//
+//   cold, read and written by learning: count[i], mean[i, d] and scatter[i, d] (the sum of squared deviations) of what
+//   hangs below node i. They say the same as the papers' n, LS and SS without their cancellation.
+//
+// The root table holds one lane per class in the form of an inner node: the root node of the papers.
+//
+// Concurrency: const members may run on any number of threads. Members that change the forest may not run beside
+// anything else; an owner copies a forest that others still read before it changes it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "anystream/bayes_tree/tree_shape.hpp"
+#include "anystream/column.hpp"
+#include "anystream/stop.hpp"
+
+namespace anystream::bayes_tree {
+
+enum class Bandwidth : std::int32_t { langley, haerdle, factor };
+enum class InnerVariance : std::int32_t { plain, max };
+
+/// How a forest turns objects into Gaussians. Fixed for its life.
+struct ForestSettings {
+    std::int32_t fanout = 7;                  // M: most entries of a node
+    Bandwidth bandwidth = Bandwidth::factor;  // Eq. 17-19
+    double alpha = 0.05;                      // of Eq. 19
+    InnerVariance inner_variance = InnerVariance::max;
+};
+
+inline constexpr std::int32_t kMostFanout = 64;
+/// A finite stand-in for "infinitely far": its square still fits a float.
+inline constexpr double kFarthest = 1e15;
+/// Variances below this share of the variance of all data are raised to it.
+inline constexpr double kVarianceFloor = 1e-6;
+/// The child of an unused lane, and the root of a class without objects.
+inline constexpr std::int32_t kNothing = std::numeric_limits<std::int32_t>::min();
+
+/// Place and form of a node in the blob, in eight bytes.
+class NodeHead {
+  public:
+    NodeHead() = default;
+    explicit NodeHead(std::uint64_t packed) noexcept : packed_(packed) {}
+    NodeHead(std::size_t offset, std::size_t lanes, std::size_t entries, bool leaf) noexcept
+        : packed_(offset / 4 | lanes / 4 << 40 | entries << 48 | std::uint64_t{leaf} << 56) {}
+
+    [[nodiscard]] std::size_t offset() const noexcept { return (packed_ & ((std::uint64_t{1} << 40) - 1)) * 4; }
+    [[nodiscard]] std::size_t lanes() const noexcept { return (packed_ >> 40 & 0xff) * 4; }
+    [[nodiscard]] std::size_t entries() const noexcept { return packed_ >> 48 & 0xff; }
+    [[nodiscard]] bool leaf() const noexcept { return (packed_ >> 56 & 1) != 0; }
+    [[nodiscard]] std::uint64_t packed() const noexcept { return packed_; }
+    /// How many floats the node takes.
+    [[nodiscard]] std::size_t floats(std::size_t dimensions) const noexcept {
+        return lanes() * (leaf() ? dimensions + 1 : 2 * dimensions + 3);
+    }
+
+  private:
+    std::uint64_t packed_ = 0;
+};
+
+/// A node as a query sees it.
+struct NodeView {
+    const float* mean;
+    const float* precision;   // nullptr for a leaf: kernel_precision(class)
+    const float* log2_norm;   // nullptr for a leaf: kernel_log2_norm(class)
+    const float* log2_count;  // nullptr for a leaf: every entry is one object
+    const float* child_bits;
+    std::size_t lanes;
+    std::size_t entries;
+
+    [[nodiscard]] std::int32_t child(std::size_t lane) const noexcept {
+        std::int32_t child;
+        std::memcpy(&child, child_bits + lane, sizeof child);
+        return child;
+    }
+};
+
+/// A forest read from a file whose parts do not fit each other.
+struct DamagedForest : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+class Forest {
+  public:
+    Forest(ForestSettings settings, std::size_t dimensions);
+
+    // -- what queries read ---------------------------------------------------------------------------------------
+    [[nodiscard]] const ForestSettings& settings() const noexcept { return settings_; }
+    [[nodiscard]] std::size_t dimensions() const noexcept { return dimensions_; }
+    [[nodiscard]] std::size_t classes() const noexcept { return class_count_.size(); }
+    [[nodiscard]] std::size_t objects() const noexcept { return point_class_.size(); }
+    [[nodiscard]] std::size_t nodes() const noexcept { return head_.size(); }
+    [[nodiscard]] std::int64_t class_count(std::size_t c) const noexcept { return class_count_[c]; }
+
+    [[nodiscard]] NodeView roots() const noexcept {
+        return view(NodeHead(0, root_lanes(), classes(), false), root_blob_.data());
+    }
+    [[nodiscard]] NodeView node(std::size_t i) const noexcept {
+        const NodeHead head(head_[i]);
+        return view(head, blob_.data() + head.offset());
+    }
+    [[nodiscard]] const float* kernel_precision(std::size_t c) const noexcept {
+        return kernel_precision_.data() + c * dimensions_;
+    }
+    [[nodiscard]] float kernel_log2_norm(std::size_t c) const noexcept { return kernel_log2_norm_[c]; }
+    void prefetch(std::size_t node) const noexcept {
+        const char* at = reinterpret_cast<const char*>(blob_.data() + NodeHead(head_[node]).offset());
+        for (int line = 0; line < 8; ++line) __builtin_prefetch(at + line * 64);
+    }
+
+    /// x in the standardised space; true if any dimension is missing (NaN stays NaN).
+    bool standardise(const double* x, float* z) const noexcept;
+
+    // -- learning ------------------------------------------------------------------------------------------------
+    struct Building {
+        int threads = 1;
+        std::uint64_t seed = 0;
+        const StopFlag* stop = nullptr;
+        std::atomic<std::int64_t>* placed = nullptr;  // grows by the objects placed for good
+    };
+
+    /// Forgets everything and builds the trees of all objects by EMTopDown.
+    void build(std::span<const double> points, std::span<const std::int32_t> point_class, std::size_t classes,
+               const Building& how);
+    /// Adds one object by nearest-mean insertion. A class not seen before is created.
+    void insert(const double* x, std::int32_t point_class);
+    /// Room for classes that have no object yet.
+    void declare_classes(std::size_t classes);
+    /// The same objects with further dimensions, missing in all of them.
+    void widen(std::size_t dimensions);
+    /// One forest of the objects of all parts; class c of part p is class class_maps[p][c] of the whole. The trees of a
+    /// class hang side by side, so the exhausted density is that of a forest built from all objects at once.
+    static Forest merged(std::span<const Forest* const> parts, std::span<const std::vector<std::int32_t>> class_maps,
+                         std::size_t classes);
+
+    // -- storage -------------------------------------------------------------------------------------------------
+    /// Calls visit(name, column) for every array of the forest: what model files and pickles hold.
+    template <typename Self, typename Visitor>
+    static void each_column(Self& self, Visitor&& visit) {
+        visit("points", self.points_);
+        visit("point_class", self.point_class_);
+        visit("shift", self.shift_);
+        visit("scale", self.scale_);
+        visit("class_count", self.class_count_);
+        visit("class_observed", self.class_observed_);
+        visit("class_mean", self.class_mean_);
+        visit("class_scatter", self.class_scatter_);
+        visit("class_root", self.class_root_);
+        visit("kernel_precision", self.kernel_precision_);
+        visit("kernel_log2_norm", self.kernel_log2_norm_);
+        visit("root_blob", self.root_blob_);
+        visit("blob", self.blob_);
+        visit("head", self.head_);
+        visit("node_class", self.node_class_);
+        visit("node_count", self.node_count_);
+        visit("node_mean", self.node_mean_);
+        visit("node_scatter", self.node_scatter_);
+        visit("assembled_at", self.assembled_at_);
+    }
+    /// Throws DamagedForest unless every array has the size that the others call for.
+    void check_sizes() const;
+    /// Throws DamagedForest unless every node lies inside the blob and every root names a node or an object. Reads
+    /// eight bytes a node. After it, queries are safe: they look at every child before they follow it.
+    void check_heads() const;
+    /// Throws DamagedForest unless the nodes form one tree per class that holds each of its objects once. Reads
+    /// everything; learning needs it.
+    void check() const;
+    [[nodiscard]] std::size_t own_bytes() const noexcept;
+    /// The same forest, its nodes laid out tree by tree and breadth first, without gaps.
+    [[nodiscard]] Forest breadth_first() const;
+    /// The tree of every class as it stands: objects are named by their place in `points`.
+    [[nodiscard]] std::vector<TreeShape> shapes() const;
+
+  private:
+    [[nodiscard]] std::size_t root_lanes() const noexcept { return (classes() + 7) / 8 * 8; }
+    [[nodiscard]] NodeView view(NodeHead head, const float* at) const noexcept {
+        const std::size_t block = dimensions_ * head.lanes();
+        if (head.leaf()) return {at, nullptr, nullptr, nullptr, at + block, head.lanes(), head.entries()};
+        const float* norm = at + 2 * block;
+        return {at, at + block, norm, norm + head.lanes(), norm + 2 * head.lanes(), head.lanes(), head.entries()};
+    }
+
+    // assembly.cpp: from objects and shapes to arrays
+    void measure();
+    void measure_kernel(std::size_t point_class, std::span<const double> low, std::span<const double> high);
+    void assemble(const std::vector<TreeShape>& shapes);
+    void reassemble();
+    [[nodiscard]] bool complete(std::int32_t object) const noexcept;
+    /// An object in z; a missing value becomes the class's mean, and its variance (else 0) goes to `unknown`.
+    void object_in_z(std::int32_t object, std::span<double> z, std::span<double> unknown) const noexcept;
+    [[nodiscard]] NodeHead form(std::span<const std::int32_t> children) const noexcept;
+    void summarise(std::size_t node, std::span<const std::int32_t> children);
+    void write_node(std::size_t node, std::span<const std::int32_t> children);
+    void write_lane(const NodeHead& head, float* at, std::size_t lane, std::int32_t child, std::size_t point_class);
+    void write_root(std::size_t point_class);
+
+    // insertion.cpp: one object more
+    void insert_into_tree(std::int32_t object);
+    [[nodiscard]] std::int32_t nearest_child(std::size_t node, std::int32_t object, std::span<const double> z) const;
+    /// Takes an entry in; returns the node that holds what no longer fitted, or kNothing.
+    std::int32_t add_entry(std::size_t node, std::int32_t child);
+    void rewrite_entry(std::size_t node, std::int32_t child);
+    std::int32_t new_node(std::size_t point_class, std::span<const std::int32_t> children);
+    void place(std::size_t node, std::span<const std::int32_t> children);
+    [[nodiscard]] std::vector<std::int32_t> children(std::size_t node) const;
+    [[nodiscard]] std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> split(
+        std::span<const std::int32_t> children) const;
+
+    ForestSettings settings_;
+    std::size_t dimensions_;
+
+    Column<double> points_;             // (objects, d), raw units, NaN where missing
+    Column<std::int32_t> point_class_;  // (objects,)
+    Column<double> shift_, scale_;      // (d,)
+
+    Column<std::int64_t> class_count_;                            // (classes,)
+    Column<double> class_observed_, class_mean_, class_scatter_;  // (classes, d), raw units, of the values present
+    Column<std::int32_t> class_root_;                             // (classes,) node, ~object or kNothing
+    Column<float> kernel_precision_, kernel_log2_norm_;           // (classes, d), (classes,)
+    Column<float> root_blob_;
+
+    Column<float> blob_;
+    Column<std::uint64_t> head_;               // (nodes,)
+    Column<std::int32_t> node_class_;          // (nodes,)
+    Column<std::int64_t> node_count_;          // (nodes,)
+    Column<double> node_mean_, node_scatter_;  // (nodes, d), in z
+    Column<std::int64_t> assembled_at_;        // (1,) how many objects there were
+};
+
+}  // namespace anystream::bayes_tree

@@ -1,0 +1,105 @@
+// One query in progress: a frontier per class, refined step by step; an answer at any time.
+//
+// A frontier is the set of entries that now stands for a class (F_l(t), Eq. 6). Log densities are base 2. With
+// v_e = log2(n_e g(x, mu_e, sigma_e)) a class's share of the joint density is proportional to sum_e 2^v_e: the priors
+// and the weights n_e / n_l cancel. The sum is kept as a double relative to 2^origin, so that neither adding an entry
+// nor comparing classes needs a logarithm.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "anystream/bayes_tree/forest.hpp"
+#include "anystream/scaled.hpp"
+#include "anystream/stop.hpp"
+
+namespace anystream::bayes_tree {
+
+enum class Descent : std::int32_t { global_best, breadth_first, depth_first };
+enum class Decision : std::int32_t { mixture, ensemble, nearest };
+
+struct QuerySettings {
+    Descent descent = Descent::global_best;
+    Decision decision = Decision::ensemble;
+    std::int32_t refined_classes = 0;  // k of qbk; 0: min(L, max(4, floor(log2 L)))
+};
+
+/// Reusable: `open` starts a new query in the memory of the last one. One thread at a time.
+class Query {
+  public:
+    /// Evaluates the root entries: after this there is an answer.
+    void open(const Forest& forest, const QuerySettings& settings, const double* x);
+
+    /// One refinement: the most promising entry of the class whose turn it is gives way to its children. False if
+    /// there is nothing left to refine.
+    bool step(const Forest& forest);
+
+    /// Steps until the limits end it. Returns the number of steps taken.
+    std::int64_t refine(const Forest& forest, const Limits& limits);
+
+    [[nodiscard]] std::int64_t steps() const noexcept { return steps_; }
+    /// No step is left, or none could change the label.
+    [[nodiscard]] bool exhausted() const noexcept { return open_classes_ == 0; }
+    /// The decision's probabilities; they sum to 1.
+    void posterior(std::span<double> out) const;
+    [[nodiscard]] std::size_t label() const;
+
+    /// One entry of a frontier, for looking inside.
+    struct FrontierEntry {
+        std::int32_t point_class;
+        std::int32_t child;  // the node it can be refined to, or -1 for a kernel
+        float log2_value;    // v_e
+    };
+    [[nodiscard]] std::vector<FrontierEntry> frontier() const;
+
+    /// Everything `resume` needs to go on, bit for bit; the forest is not part of it.
+    [[nodiscard]] std::vector<std::byte> suspend() const;
+    /// Throws std::invalid_argument if the state is not one of a query of this forest.
+    void resume(const Forest& forest, std::span<const std::byte> state);
+
+  private:
+    struct Entry {  // can be refined
+        float priority;
+        float log2_density;  // g
+        float log2_value;    // v
+        std::int32_t node;
+        double value;  // 2^(v - origin)
+    };
+    struct ClassState {
+        std::vector<Entry> entries;        // a heap: the next to be refined in front
+        std::vector<float> kernel_log2;    // v of the frontier's kernels
+        std::vector<double> kernel_value;  // 2^(v - origin)
+        double sum = 0.0;                  // of all values
+        double origin = 0.0;
+        Scaled history;          // Eq. 20: sums of the frontiers before `since`, times how long each one stood
+        std::int64_t since = 0;  // the step at which the present frontier began
+        double key = 0.0;        // grows with the class's joint density
+    };
+
+    static bool before(const Entry& a, const Entry& b) noexcept;
+    [[nodiscard]] float priority(float log2_density) const noexcept;
+    void make_room(const Forest& forest);
+    void evaluate(const Forest& forest, const NodeView& node, std::size_t point_class);
+    void evaluate_partly(const Forest& forest, const NodeView& node, std::size_t point_class);
+    void add_entry(const Forest& forest, ClassState& state, std::int32_t child, std::size_t lane);
+    void rebase(ClassState& state);
+    void choose_classes();
+    void replace(const Forest& forest, std::size_t point_class, const Entry& refined);
+    [[nodiscard]] Scaled score(const ClassState& state) const;
+
+    QuerySettings settings_;
+    std::size_t classes_ = 0;
+    std::int64_t steps_ = 0;
+    std::size_t open_classes_ = 0;  // classes with something left to refine
+    bool missing_ = false;
+    std::vector<float> x_;             // standardised
+    std::vector<ClassState> state_;    // at least `classes_` long; the rest is spare memory
+    std::vector<std::int32_t> turns_;  // classes still to be refined before the classes are ordered anew, last first
+
+    // what `evaluate` found for the lanes of a node
+    std::vector<float> exponent_, log2_density_, log2_value_;
+    std::vector<double> value_;
+};
+
+}  // namespace anystream::bayes_tree

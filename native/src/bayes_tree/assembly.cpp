@@ -1,0 +1,326 @@
+// From objects and shapes to the arrays that queries read.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "anystream/bayes_tree/forest.hpp"
+
+namespace anystream::bayes_tree {
+
+namespace {
+
+/// log2 of a product of positive numbers, by their exponents: one logarithm for all of them.
+class Log2Product {
+  public:
+    void multiply(double factor) noexcept {
+        int shift = 0;
+        fraction_ = std::frexp(fraction_ * factor, &shift);
+        exponent_ += shift;
+    }
+    [[nodiscard]] double value() const noexcept { return std::log2(fraction_) + static_cast<double>(exponent_); }
+
+  private:
+    double fraction_ = 1.0;
+    std::int64_t exponent_ = 0;
+};
+
+/// log2 of (2 pi)^(-d/2).
+double log2_unit(std::size_t dimensions) noexcept {
+    return -0.5 * static_cast<double>(dimensions) * std::log2(2.0 * std::numbers::pi);
+}
+
+void write_bits(float* at, std::int32_t child) noexcept {
+    std::memcpy(at, &child, sizeof child);
+}
+
+}  // namespace
+
+Forest::Forest(ForestSettings settings, std::size_t dimensions)
+    : settings_(settings),
+      dimensions_(dimensions),
+      shift_(std::vector<double>(dimensions, 0.0)),
+      scale_(std::vector<double>(dimensions, 1.0)),
+      assembled_at_(std::vector<std::int64_t>(1, 0)) {}
+
+bool Forest::standardise(const double* x, float* z) const noexcept {
+    const double* shift = shift_.data();
+    const double* scale = scale_.data();
+    bool missing = false;
+    for (std::size_t j = 0; j < dimensions_; ++j) {
+        missing |= std::isnan(x[j]);
+        z[j] = static_cast<float>(std::clamp((x[j] - shift[j]) / scale[j], -kFarthest, kFarthest));
+    }
+    return missing;
+}
+
+bool Forest::complete(std::int32_t object) const noexcept {
+    const double* x = points_.data() + static_cast<std::size_t>(object) * dimensions_;
+    return std::none_of(x, x + dimensions_, [](double value) { return std::isnan(value); });
+}
+
+void Forest::object_in_z(std::int32_t object, std::span<double> z, std::span<double> unknown) const noexcept {
+    const auto i = static_cast<std::size_t>(object);
+    const double* x = points_.data() + i * dimensions_;
+    const std::size_t moments = static_cast<std::size_t>(point_class_[i]) * dimensions_;
+    for (std::size_t j = 0; j < dimensions_; ++j) {
+        const double scale = scale_[j];
+        double value = x[j];
+        unknown[j] = 0.0;
+        if (std::isnan(value)) {
+            const double observed = class_observed_[moments + j];
+            value = observed > 0.0 ? class_mean_[moments + j] : shift_[j];
+            // A value never seen could be anything that the data show: unit variance in z.
+            unknown[j] = observed > 0.0 ? class_scatter_[moments + j] / observed / (scale * scale) : 1.0;
+        }
+        z[j] = std::clamp((value - shift_[j]) / scale, -kFarthest, kFarthest);
+    }
+}
+
+void Forest::measure() {
+    const std::size_t d = dimensions_, n = objects(), m = classes();
+    auto& count = class_count_.own();
+    auto& observed = class_observed_.own();
+    auto& mean = class_mean_.own();
+    auto& scatter = class_scatter_.own();
+    std::fill(count.begin(), count.end(), 0);
+    observed.assign(m * d, 0.0);
+    mean.assign(m * d, 0.0);
+    scatter.assign(m * d, 0.0);
+    std::vector<double> low(d, std::numeric_limits<double>::infinity()), high(d, -low[0]);
+
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto c = static_cast<std::size_t>(point_class_[i]);
+        ++count[c];
+        for (std::size_t j = 0; j < d; ++j) {
+            const double value = points_[i * d + j];
+            if (std::isnan(value)) continue;
+            observed[c * d + j] += 1.0;
+            mean[c * d + j] += value;
+            low[j] = std::min(low[j], value);
+            high[j] = std::max(high[j], value);
+        }
+    }
+    for (std::size_t k = 0; k < m * d; ++k)
+        if (observed[k] > 0.0) mean[k] /= observed[k];
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::size_t row = static_cast<std::size_t>(point_class_[i]) * d;
+        for (std::size_t j = 0; j < d; ++j) {
+            const double value = points_[i * d + j];
+            if (!std::isnan(value)) scatter[row + j] += (value - mean[row + j]) * (value - mean[row + j]);
+        }
+    }
+
+    auto& shift = shift_.own();
+    auto& scale = scale_.own();
+    for (std::size_t j = 0; j < d; ++j) {
+        double seen = 0.0, sum = 0.0, spread = 0.0;
+        for (std::size_t c = 0; c < m; ++c) {
+            seen += observed[c * d + j];
+            sum += observed[c * d + j] * mean[c * d + j];
+        }
+        shift[j] = seen > 0.0 ? sum / seen : 0.0;
+        for (std::size_t c = 0; c < m; ++c) {
+            const double apart = mean[c * d + j] - shift[j];
+            spread += scatter[c * d + j] + observed[c * d + j] * apart * apart;
+        }
+        // A constant dimension says nothing: a unit scale lets it cancel between the classes.
+        scale[j] = seen > 0.0 && low[j] < high[j] ? std::sqrt(spread / seen) : 1.0;
+        if (!(scale[j] > 0.0)) scale[j] = 1.0;
+    }
+
+    kernel_precision_.own().assign(m * d, 1.0F);
+    kernel_log2_norm_.own().assign(m, 0.0F);
+    std::vector<double> class_low, class_high;  // Eq. 18 alone needs them
+    if (settings_.bandwidth == Bandwidth::langley) {
+        class_low.assign(m * d, std::numeric_limits<double>::infinity());
+        class_high.assign(m * d, -std::numeric_limits<double>::infinity());
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::size_t row = static_cast<std::size_t>(point_class_[i]) * d;
+            for (std::size_t j = 0; j < d; ++j) {
+                const double value = points_[i * d + j];
+                if (std::isnan(value)) continue;
+                class_low[row + j] = std::min(class_low[row + j], value);
+                class_high[row + j] = std::max(class_high[row + j], value);
+            }
+        }
+    }
+    for (std::size_t c = 0; c < m; ++c) measure_kernel(c, class_low, class_high);
+}
+
+void Forest::measure_kernel(std::size_t c, std::span<const double> low, std::span<const double> high) {
+    const std::size_t d = dimensions_;
+    float* precision = kernel_precision_.own().data() + c * d;
+    const auto size = static_cast<double>(std::max<std::int64_t>(1, class_count_[c]));
+    const auto dimensions = static_cast<double>(d);
+    const double haerdle = std::pow(4.0 / ((dimensions + 2.0) * size), 1.0 / (dimensions + 4.0));
+    Log2Product product;
+    for (std::size_t j = 0; j < d; ++j) {
+        const std::size_t k = c * d + j;
+        double variance = settings_.alpha;  // Eq. 19: alpha times the variance of all data, which is 1 in z
+        if (settings_.bandwidth == Bandwidth::langley) {  // Eq. 18
+            const double range = !low.empty() && high[k] >= low[k] ? (high[k] - low[k]) / scale_[j] : 0.0;
+            variance = range * range / size;
+        } else if (settings_.bandwidth == Bandwidth::haerdle) {  // Eq. 17
+            const double spread = class_observed_[k] > 0.0 ? class_scatter_[k] / class_observed_[k] : 0.0;
+            variance = haerdle * haerdle * spread / (scale_[j] * scale_[j]);
+        }
+        precision[j] = static_cast<float>(1.0 / std::sqrt(std::max(variance, kVarianceFloor)));
+        product.multiply(precision[j]);
+    }
+    kernel_log2_norm_.own()[c] = static_cast<float>(log2_unit(d) + product.value());
+}
+
+NodeHead Forest::form(std::span<const std::int32_t> children) const noexcept {
+    const bool leaf = std::all_of(children.begin(), children.end(),
+                                  [&](std::int32_t child) { return child < 0 && complete(~child); });
+    const std::size_t entries = children.size();
+    return {0, entries <= 4 ? 4 : (entries + 7) / 8 * 8, entries, leaf};
+}
+
+void Forest::summarise(std::size_t node, std::span<const std::int32_t> children) {
+    const std::size_t d = dimensions_;
+    double* mean = node_mean_.own().data() + node * d;
+    double* scatter = node_scatter_.own().data() + node * d;
+    std::fill_n(mean, d, 0.0);
+    std::fill_n(scatter, d, 0.0);
+    std::int64_t total = 0;
+    std::vector<double> z(d), unknown(d);
+    for (const std::int32_t child : children) {
+        std::int64_t count = 1;
+        if (child >= 0) {
+            const auto below = static_cast<std::size_t>(child);
+            count = node_count_[below];
+            std::copy_n(node_mean_.data() + below * d, d, z.data());
+            std::copy_n(node_scatter_.data() + below * d, d, unknown.data());
+        } else {
+            object_in_z(~child, z, unknown);
+        }
+        total += count;
+        const double share = static_cast<double>(count) / static_cast<double>(total);
+        for (std::size_t j = 0; j < d; ++j) {
+            const double apart = z[j] - mean[j];
+            mean[j] += apart * share;
+            scatter[j] += unknown[j] + apart * (z[j] - mean[j]) * static_cast<double>(count);
+        }
+    }
+    node_count_.own()[node] = total;
+}
+
+void Forest::write_lane(const NodeHead& head, float* at, std::size_t lane, std::int32_t child,
+                        std::size_t point_class) {
+    const std::size_t d = dimensions_, lanes = head.lanes();
+    const float* kernel = kernel_precision(point_class);
+    std::vector<double> object(child < 0 ? 2 * d : 0);
+    const double* mean = object.data();
+    const double* spread = object.data() + d;  // of an object: what is unknown of it; of a node: its scatter
+    double count = 1.0;
+    if (child < 0) {
+        object_in_z(~child, {object.data(), d}, {object.data() + d, d});
+    } else {
+        const auto below = static_cast<std::size_t>(child);
+        mean = node_mean_.data() + below * d;
+        spread = node_scatter_.data() + below * d;
+        count = static_cast<double>(node_count_[below]);
+    }
+    for (std::size_t j = 0; j < d; ++j) at[j * lanes + lane] = static_cast<float>(mean[j]);
+    if (head.leaf()) {
+        write_bits(at + d * lanes + lane, child);
+        return;
+    }
+    float* precision = at + d * lanes;
+    float* log2_norm = at + 2 * d * lanes;
+    Log2Product product;
+    for (std::size_t j = 0; j < d; ++j) {
+        const double kernel_variance = 1.0 / (static_cast<double>(kernel[j]) * kernel[j]);
+        double variance = spread[j] / count;  // Eq. 5
+        if (child < 0)
+            variance += kernel_variance;
+        else
+            variance =
+                std::max(variance, settings_.inner_variance == InnerVariance::max ? kernel_variance : kVarianceFloor);
+        const auto value = static_cast<float>(1.0 / std::sqrt(variance));
+        precision[j * lanes + lane] = value;
+        product.multiply(value);
+    }
+    log2_norm[lane] = static_cast<float>(log2_unit(d) + product.value());
+    log2_norm[lanes + lane] = static_cast<float>(std::log2(count));
+    write_bits(log2_norm + 2 * lanes + lane, child);
+}
+
+void Forest::write_node(std::size_t node, std::span<const std::int32_t> children) {
+    const NodeHead head(head_[node]);
+    float* at = blob_.own().data() + head.offset();
+    std::fill_n(at, head.floats(dimensions_), 0.0F);
+    for (std::size_t lane = 0; lane < head.lanes(); ++lane)
+        write_bits(at + head.floats(dimensions_) - head.lanes() + lane, kNothing);
+    for (std::size_t lane = 0; lane < children.size(); ++lane)
+        write_lane(head, at, lane, children[lane], static_cast<std::size_t>(node_class_[node]));
+}
+
+void Forest::write_root(std::size_t point_class) {
+    const NodeHead head(0, root_lanes(), classes(), false);
+    auto& blob = root_blob_.own();
+    if (blob.size() != head.floats(dimensions_)) {  // more classes than lanes: lay the table out anew
+        blob.assign(head.floats(dimensions_), 0.0F);
+        for (std::size_t c = 0; c < classes(); ++c)
+            if (c != point_class) write_root(c);
+    }
+    const std::int32_t root = class_root_[point_class];
+    float* child = blob.data() + head.floats(dimensions_) - head.lanes() + point_class;
+    if (root == kNothing)
+        write_bits(child, kNothing);
+    else
+        write_lane(head, blob.data(), point_class, root, point_class);
+}
+
+void Forest::assemble(const std::vector<TreeShape>& shapes) {
+    const std::size_t d = dimensions_;
+    std::vector<std::size_t> first_node(shapes.size() + 1, 0);
+    for (std::size_t c = 0; c < shapes.size(); ++c) first_node[c + 1] = first_node[c] + shapes[c].nodes();
+    const std::size_t nodes = first_node.back();
+
+    // Entries name nodes of their own tree; shift them to the places in the forest.
+    const auto children_of = [&](std::size_t c, std::size_t i) {
+        const auto entries = shapes[c].entries_of(i);
+        std::vector<std::int32_t> children(entries.begin(), entries.end());
+        for (auto& child : children)
+            if (child >= 0) child += static_cast<std::int32_t>(first_node[c]);
+        return children;
+    };
+
+    auto& head = head_.own();
+    auto& node_class = node_class_.own();
+    head.assign(nodes, 0);
+    node_class.assign(nodes, 0);
+    node_count_.own().assign(nodes, 0);
+    node_mean_.own().assign(nodes * d, 0.0);
+    node_scatter_.own().assign(nodes * d, 0.0);
+    std::size_t floats = 0;
+    for (std::size_t c = 0; c < shapes.size(); ++c) {
+        for (std::size_t i = 0; i < shapes[c].nodes(); ++i) {
+            const NodeHead shape = form(children_of(c, i));
+            head[first_node[c] + i] = NodeHead(floats, shape.lanes(), shape.entries(), shape.leaf()).packed();
+            node_class[first_node[c] + i] = static_cast<std::int32_t>(c);
+            floats += shape.floats(d);
+        }
+    }
+    blob_.own().assign(floats, 0.0F);
+    for (std::size_t c = 0; c < shapes.size(); ++c)  // children come after their parents: summarise backwards
+        for (std::size_t i = shapes[c].nodes(); i-- > 0;) summarise(first_node[c] + i, children_of(c, i));
+    for (std::size_t c = 0; c < shapes.size(); ++c)
+        for (std::size_t i = 0; i < shapes[c].nodes(); ++i) write_node(first_node[c] + i, children_of(c, i));
+
+    auto& root = class_root_.own();
+    root.assign(classes(), kNothing);
+    for (std::size_t c = 0; c < shapes.size(); ++c)
+        if (shapes[c].nodes() > 0) root[c] = static_cast<std::int32_t>(first_node[c]);
+    for (std::size_t i = objects(); i-- > 0;) {  // a class of one object has no node: its kernel is the root
+        const auto c = static_cast<std::size_t>(point_class_[i]);
+        if (class_count_[c] == 1) root[c] = ~static_cast<std::int32_t>(i);
+    }
+    root_blob_.own().clear();
+    for (std::size_t c = 0; c < classes(); ++c) write_root(c);
+    assembled_at_.own()[0] = static_cast<std::int64_t>(objects());
+}
+
+}  // namespace anystream::bayes_tree

@@ -1,0 +1,309 @@
+// The life of a forest: built from objects, widened, merged, checked.
+#include "anystream/bayes_tree/forest.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+#include "anystream/bayes_tree/em_top_down.hpp"
+#include "anystream/parallel.hpp"
+
+namespace anystream::bayes_tree {
+
+namespace {
+
+/// Appends the nodes of `tree` to `whole`; returns the entry that stands for it (a node, or its only object).
+std::int32_t append_tree(TreeShape& whole, const TreeShape& tree, std::int32_t only_object) {
+    if (tree.nodes() == 0) return ~only_object;
+    const auto first = static_cast<std::int32_t>(whole.nodes());
+    for (std::size_t i = 0; i < tree.nodes(); ++i) {
+        for (const std::int32_t entry : tree.entries_of(i)) whole.entry.push_back(entry >= 0 ? entry + first : entry);
+        whole.first_entry.push_back(static_cast<std::int32_t>(whole.entry.size()));
+    }
+    return first;
+}
+
+/// The nodes of a shape whose root is `root`, renumbered breadth first.
+TreeShape renumbered(const TreeShape& tree, std::int32_t root) {
+    TreeShape ordered;
+    std::vector<std::int32_t> queue{root};
+    for (std::size_t next = 0; next < queue.size(); ++next) {
+        for (const std::int32_t entry : tree.entries_of(static_cast<std::size_t>(queue[next]))) {
+            ordered.entry.push_back(entry < 0 ? entry : static_cast<std::int32_t>(queue.size()));
+            if (entry >= 0) queue.push_back(entry);
+        }
+        ordered.first_entry.push_back(static_cast<std::int32_t>(ordered.entry.size()));
+    }
+    return ordered;
+}
+
+/// One tree from several: their roots become entries of new nodes, `fanout` at a time, until one is left.
+TreeShape join(const std::vector<TreeShape>& trees, const std::vector<std::int32_t>& only_object, std::size_t fanout) {
+    TreeShape whole;
+    std::vector<std::int32_t> roots;
+    for (std::size_t t = 0; t < trees.size(); ++t) roots.push_back(append_tree(whole, trees[t], only_object[t]));
+    while (roots.size() > 1) {
+        const std::size_t groups = (roots.size() + fanout - 1) / fanout;
+        std::vector<std::int32_t> above;
+        for (std::size_t g = 0; g < groups; ++g) {  // even groups: none of one entry, as there are at least two roots
+            const std::size_t first = g * roots.size() / groups, last = (g + 1) * roots.size() / groups;
+            above.push_back(static_cast<std::int32_t>(whole.nodes()));
+            whole.entry.insert(whole.entry.end(), roots.begin() + static_cast<std::ptrdiff_t>(first),
+                               roots.begin() + static_cast<std::ptrdiff_t>(last));
+            whole.first_entry.push_back(static_cast<std::int32_t>(whole.entry.size()));
+        }
+        roots = std::move(above);
+    }
+    return roots.empty() || roots[0] < 0 ? TreeShape{} : renumbered(whole, roots[0]);
+}
+
+[[noreturn]] void damaged(const std::string& what) {
+    throw DamagedForest("the tree is damaged: " + what);
+}
+
+void require(bool holds, const std::string& what) {
+    if (!holds) damaged(what);
+}
+
+}  // namespace
+
+void Forest::build(std::span<const double> points, std::span<const std::int32_t> point_class, std::size_t class_total,
+                   const Building& how) {
+    const std::size_t d = dimensions_;
+    points_ = Column<double>(std::vector<double>(points.begin(), points.end()));
+    point_class_ = Column<std::int32_t>(std::vector<std::int32_t>(point_class.begin(), point_class.end()));
+    class_count_.own().assign(class_total, 0);
+    measure();
+
+    std::vector<std::vector<std::int32_t>> members(class_total);
+    for (std::size_t i = 0; i < objects(); ++i)
+        members[static_cast<std::size_t>(point_class[i])].push_back(static_cast<std::int32_t>(i));
+    std::vector<std::size_t> largest_first(class_total);
+    std::iota(largest_first.begin(), largest_first.end(), std::size_t{0});
+    std::stable_sort(largest_first.begin(), largest_first.end(),
+                     [&](std::size_t a, std::size_t b) { return members[a].size() > members[b].size(); });
+
+    std::vector<TreeShape> trees(class_total);
+    parallel_for(class_total, 1, how.threads, [&](std::size_t first, std::size_t last) {
+        for (std::size_t k = first; k < last; ++k) {
+            const std::size_t c = largest_first[k];
+            std::vector<double> z(members[c].size() * d), unknown(d);
+            for (std::size_t i = 0; i < members[c].size(); ++i)
+                object_in_z(members[c][i], {z.data() + i * d, d}, unknown);
+            if (members[c].empty()) continue;
+            BuildOptions options;
+            options.fanout = static_cast<std::size_t>(settings_.fanout);
+            options.seed = how.seed + c;
+            options.stop = how.stop;
+            options.placed = how.placed;
+            trees[c] = em_top_down({z, d}, options);
+            for (auto& entry : trees[c].entry)
+                if (entry < 0) entry = ~members[c][static_cast<std::size_t>(~entry)];
+        }
+    });
+    assemble(trees);
+}
+
+std::vector<TreeShape> Forest::shapes() const {
+    std::vector<TreeShape> trees(classes());
+    for (std::size_t c = 0; c < classes(); ++c) {
+        if (class_root_[c] < 0) continue;
+        std::vector<std::int32_t> queue{class_root_[c]};
+        for (std::size_t next = 0; next < queue.size(); ++next) {
+            for (const std::int32_t child : children(static_cast<std::size_t>(queue[next]))) {
+                trees[c].entry.push_back(child < 0 ? child : static_cast<std::int32_t>(queue.size()));
+                if (child >= 0) queue.push_back(child);
+            }
+            trees[c].first_entry.push_back(static_cast<std::int32_t>(trees[c].entry.size()));
+        }
+    }
+    return trees;
+}
+
+void Forest::reassemble() {
+    const auto trees = shapes();
+    measure();
+    assemble(trees);
+}
+
+void Forest::widen(std::size_t dimensions) {
+    if (dimensions <= dimensions_) return;
+    const auto trees = shapes();
+    std::vector<double> wider(objects() * dimensions, std::numeric_limits<double>::quiet_NaN());
+    for (std::size_t i = 0; i < objects(); ++i)
+        std::copy_n(points_.data() + i * dimensions_, dimensions_, wider.data() + i * dimensions);
+    points_ = Column<double>(std::move(wider));
+    shift_.own().resize(dimensions, 0.0);
+    scale_.own().resize(dimensions, 1.0);
+    dimensions_ = dimensions;
+    measure();
+    assemble(trees);
+}
+
+Forest Forest::merged(std::span<const Forest* const> parts, std::span<const std::vector<std::int32_t>> class_maps,
+                      std::size_t class_total) {
+    Forest whole(parts[0]->settings(), parts[0]->dimensions());
+    std::vector<std::vector<TreeShape>> trees(class_total);
+    std::vector<std::vector<std::int32_t>> only_object(class_total);
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+        const auto first_object = static_cast<std::int32_t>(whole.objects());
+        auto& points = whole.points_.own();
+        points.insert(points.end(), parts[p]->points_.view().begin(), parts[p]->points_.view().end());
+        for (const std::int32_t c : parts[p]->point_class_.view())
+            whole.point_class_.own().push_back(class_maps[p][static_cast<std::size_t>(c)]);
+        auto shapes = parts[p]->shapes();
+        for (std::size_t c = 0; c < shapes.size(); ++c) {
+            const std::int32_t root = parts[p]->class_root_[c];
+            if (root == kNothing) continue;
+            for (auto& entry : shapes[c].entry)
+                if (entry < 0) entry = ~(~entry + first_object);
+            const auto into = static_cast<std::size_t>(class_maps[p][c]);
+            trees[into].push_back(std::move(shapes[c]));
+            only_object[into].push_back(root < 0 ? ~root + first_object : 0);
+        }
+    }
+    whole.class_count_.own().assign(class_total, 0);
+    whole.measure();
+    std::vector<TreeShape> joined;
+    for (std::size_t c = 0; c < class_total; ++c)
+        joined.push_back(join(trees[c], only_object[c], static_cast<std::size_t>(whole.settings_.fanout)));
+    whole.assemble(joined);
+    return whole;
+}
+
+Forest Forest::breadth_first() const {
+    std::vector<std::int32_t> order, place(nodes(), kNothing);
+    for (std::size_t c = 0; c < classes(); ++c) {
+        std::size_t next = order.size();
+        if (class_root_[c] >= 0) order.push_back(class_root_[c]);
+        for (; next < order.size(); ++next)
+            for (const std::int32_t child : children(static_cast<std::size_t>(order[next])))
+                if (child >= 0) order.push_back(child);
+    }
+    for (std::size_t i = 0; i < order.size(); ++i)
+        place[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
+
+    const std::size_t d = dimensions_;
+    Forest ordered(*this);
+    auto& blob = ordered.blob_.own();
+    blob.clear();
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const auto from = static_cast<std::size_t>(order[i]);
+        const NodeHead old(head_[from]);
+        ordered.head_.own()[i] = NodeHead(blob.size(), old.lanes(), old.entries(), old.leaf()).packed();
+        blob.insert(blob.end(), blob_.data() + old.offset(), blob_.data() + old.offset() + old.floats(d));
+        float* child_bits = blob.data() + blob.size() - old.lanes();
+        for (std::size_t l = 0; l < old.entries(); ++l) {
+            const std::int32_t child = node(from).child(l);
+            if (child >= 0) std::memcpy(child_bits + l, &place[static_cast<std::size_t>(child)], sizeof child);
+        }
+        ordered.node_class_.own()[i] = node_class_[from];
+        ordered.node_count_.own()[i] = node_count_[from];
+        std::copy_n(node_mean_.data() + from * d, d, ordered.node_mean_.own().data() + i * d);
+        std::copy_n(node_scatter_.data() + from * d, d, ordered.node_scatter_.own().data() + i * d);
+    }
+    const std::size_t lanes = root_lanes();
+    for (std::size_t c = 0; c < classes(); ++c) {
+        if (class_root_[c] < 0) continue;
+        const std::int32_t root = place[static_cast<std::size_t>(class_root_[c])];
+        ordered.class_root_.own()[c] = root;
+        auto& roots = ordered.root_blob_.own();
+        std::memcpy(roots.data() + roots.size() - lanes + c, &root, sizeof root);
+    }
+    return ordered;
+}
+
+void Forest::check_sizes() const {
+    const std::size_t d = dimensions_, n = objects(), m = classes(), k = nodes();
+    const auto expect = [](const char* name, std::size_t size, std::size_t expected) {
+        require(size == expected, std::string("the array '") + name + "' has " + std::to_string(size) +
+                                      " values, expected " + std::to_string(expected));
+    };
+    require(n <= std::numeric_limits<std::int32_t>::max() && k <= std::numeric_limits<std::int32_t>::max(),
+            "it has too many objects or nodes");
+    expect("points", points_.size(), n * d);
+    expect("shift", shift_.size(), d);
+    expect("scale", scale_.size(), d);
+    expect("class_observed", class_observed_.size(), m * d);
+    expect("class_mean", class_mean_.size(), m * d);
+    expect("class_scatter", class_scatter_.size(), m * d);
+    expect("class_root", class_root_.size(), m);
+    expect("kernel_precision", kernel_precision_.size(), m * d);
+    expect("kernel_log2_norm", kernel_log2_norm_.size(), m);
+    expect("root_blob", root_blob_.size(), root_lanes() * (2 * d + 3));
+    expect("node_class", node_class_.size(), k);
+    expect("node_count", node_count_.size(), k);
+    expect("node_mean", node_mean_.size(), k * d);
+    expect("node_scatter", node_scatter_.size(), k * d);
+    expect("assembled_at", assembled_at_.size(), 1);
+    for (std::size_t j = 0; j < d; ++j)
+        require(scale_[j] > 0.0 && std::isfinite(scale_[j]) && std::isfinite(shift_[j]),
+                "the scale of feature " + std::to_string(j) + " is " + std::to_string(scale_[j]));
+}
+
+void Forest::check_heads() const {
+    for (std::size_t i = 0; i < nodes(); ++i) {
+        const NodeHead head(head_[i]);
+        const std::size_t lanes = head.lanes();
+        require(lanes == 4 || (lanes > 0 && lanes % 8 == 0 && lanes <= kMostFanout),
+                "node " + std::to_string(i) + " has " + std::to_string(lanes) + " lanes");
+        require(head.entries() >= 2 && head.entries() <= lanes,
+                "node " + std::to_string(i) + " has " + std::to_string(head.entries()) + " entries");
+        require(head.offset() <= blob_.size() && head.floats(dimensions_) <= blob_.size() - head.offset(),
+                "node " + std::to_string(i) + " lies outside the array of nodes");
+    }
+    for (std::size_t c = 0; c < classes(); ++c) {
+        const std::int32_t root = class_root_[c];
+        require(root == kNothing ||
+                    (root < 0 ? static_cast<std::size_t>(~root) < objects() : static_cast<std::size_t>(root) < nodes()),
+                "class " + std::to_string(c) + " has the root " + std::to_string(root));
+        require(roots().child(c) == root, "the root table and class " + std::to_string(c) + " name different roots");
+    }
+}
+
+void Forest::check() const {
+    check_heads();
+    for (std::size_t i = 0; i < objects(); ++i)
+        require(point_class_[i] >= 0 && static_cast<std::size_t>(point_class_[i]) < classes(),
+                "object " + std::to_string(i) + " is of class " + std::to_string(point_class_[i]));
+    std::vector<std::int64_t> per_class(classes(), 0);
+    std::vector<bool> node_seen(nodes(), false), object_seen(objects(), false);
+    for (std::size_t c = 0; c < classes(); ++c) {
+        std::vector<std::int32_t> stack;
+        if (class_root_[c] != kNothing) stack.push_back(class_root_[c]);
+        while (!stack.empty()) {
+            const std::int32_t entry = stack.back();
+            stack.pop_back();
+            const auto i = static_cast<std::size_t>(entry < 0 ? ~entry : entry);
+            auto& seen = entry < 0 ? object_seen : node_seen;
+            require(i < seen.size(), "an entry points to " + std::to_string(entry));
+            require(!seen[i], (entry < 0 ? "object " : "node ") + std::to_string(i) + " hangs in two places");
+            seen[i] = true;
+            if (entry < 0) {
+                require(static_cast<std::size_t>(point_class_[i]) == c,
+                        "object " + std::to_string(i) + " hangs in the tree of another class");
+                ++per_class[c];
+            } else {
+                require(static_cast<std::size_t>(node_class_[i]) == c,
+                        "node " + std::to_string(i) + " hangs in the tree of another class");
+                for (const std::int32_t child : children(i)) stack.push_back(child);
+            }
+        }
+        require(per_class[c] == class_count_[c], "class " + std::to_string(c) + " counts " +
+                                                     std::to_string(class_count_[c]) + " objects, but " +
+                                                     std::to_string(per_class[c]) + " hang in its tree");
+    }
+    require(std::find(object_seen.begin(), object_seen.end(), false) == object_seen.end(),
+            "an object hangs in no tree");
+    require(std::find(node_seen.begin(), node_seen.end(), false) == node_seen.end(), "a node hangs in no tree");
+}
+
+std::size_t Forest::own_bytes() const noexcept {
+    std::size_t bytes = sizeof(Forest);
+    each_column(*this, [&](const char*, const auto& column) { bytes += column.own_bytes(); });
+    return bytes;
+}
+
+}  // namespace anystream::bayes_tree

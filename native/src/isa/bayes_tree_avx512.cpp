@@ -1,0 +1,6 @@
+#include "bayes_tree.inc"
+
+extern const Kernels kernels_avx512;
+const Kernels kernels_avx512 = kTable;
+
+}  // namespace anystream::bayes_tree
