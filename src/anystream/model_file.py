@@ -1,0 +1,708 @@
+"""Reading and writing models: arrays and metadata, no code.
+
+A model file is a safetensors file, so other tools and languages can read it::
+
+    8 bytes    N, the length of the header: unsigned, little-endian
+    N bytes    the header: JSON, then spaces up to a multiple of 64 bytes
+                 "__metadata__": format, kind, version, metadata (JSON), array_checksums (JSON), checksum
+                 "<array>":      dtype, shape, data_offsets [begin, end) within the payload
+    the rest   the payload: arrays back to back, little-endian, C order
+
+Every array begins at a multiple of 64 bytes. The format knows no gaps, so an array of zero bytes named
+``_padding_<i>`` stands where one is needed; `read_model` hides it. Other tools may reorder the arrays.
+
+CRC-32 finds damage: ``checksum`` covers the header, all but the offsets, which must place the arrays without
+gap or overlap, and is always looked at; ``array_checksums`` cover the payload. A forger can set them right, so
+nothing rests on them: the header is checked in full before any use, and `check_arrays` demands the shapes and
+values that native code relies on.
+"""
+
+import errno
+import json
+import math
+import mmap as memory_map
+import os
+import re
+import reprlib
+import secrets
+import shutil
+import stat
+import sys
+import zlib
+from collections.abc import Collection, Container, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, cast, get_args, get_origin
+
+import numpy as np
+from numpy.typing import NDArray
+
+FORMAT = "anystream 1"
+_ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
+_MAX_HEADER = 16 * 2**20  # bytes
+_MAX_SIZE = 2**63 - 1  # bytes of one array, or elements along one axis
+_MAX_AXES = 32
+_MAX_DIGITS = 100  # of an integer in JSON; the state of a random generator has 39
+_HEADER_DEPTH = 3  # header > array > shape
+_METADATA_DEPTH = 32
+_CHUNK = 2**18  # values of an array looked at together
+_PADDING = "_padding_"
+_FIELDS = ("format", "kind", "version", "metadata", "array_checksums", "checksum")
+_DTYPES = {
+    "BOOL": np.dtype("?"),
+    "I8": np.dtype("i1"),
+    "I16": np.dtype("<i2"),
+    "I32": np.dtype("<i4"),
+    "I64": np.dtype("<i8"),
+    "U8": np.dtype("u1"),
+    "U16": np.dtype("<u2"),
+    "U32": np.dtype("<u4"),
+    "U64": np.dtype("<u8"),
+    "F32": np.dtype("<f4"),
+    "F64": np.dtype("<f8"),
+}
+_CODES = {dtype.str[1:]: code for code, dtype in _DTYPES.items()}  # "f4" -> "F32", whatever the byte order
+_DTYPE_NAMES = ", ".join(dtype.name for dtype in _DTYPES.values())
+_RESTORE = "restore the file from a copy or save the model again"
+_T = TypeVar("_T")
+
+
+class ModelFileError(ValueError):
+    """A file is not a model that can be used; the message names the file, the fault and the remedy."""
+
+
+class _Unfit(Exception):  # noqa: N818  never leaves this file: a ModelFileError, which names the path, replaces it
+    """What is wrong with the content of a file, and what to do."""
+
+    def __init__(self, fault: str, remedy: str = _RESTORE) -> None:
+        super().__init__(f"{fault}; {remedy}")
+        self.fault = fault
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFile:
+    """The content of a model file.
+
+    Attributes
+    ----------
+    path : Path
+        Where it was read from.
+    kind : str
+        Which model it is, such as ``"bayes_tree"``.
+    version : int
+        Version of that kind's layout, from 1.
+    metadata : dict
+        Settings and names, as JSON holds them.
+    arrays : dict of str to ndarray
+        Read-only, in the order of the file.
+    """
+
+    path: Path
+    kind: str
+    version: int
+    metadata: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+class _Entry(NamedTuple):
+    """One array as the header describes it; begin and end count bytes of the payload."""
+
+    name: str
+    code: str
+    shape: tuple[int, ...]
+    begin: int
+    end: int
+
+
+def write_model(
+    path: str | os.PathLike[str],
+    *,
+    kind: str,
+    version: int,
+    metadata: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+) -> None:
+    """Write a model, whole or not at all.
+
+    The bytes go to a temporary file in the same folder, reach the disk, and then take the place of `path` in
+    one step. If anything fails, an older file stays as it was. Who has the older file mapped keeps it.
+
+    Parameters
+    ----------
+    path : path-like
+        Where to write; a symbolic link is followed, the folder must exist.
+    kind : str
+        Which model it is, such as ``"bayes_tree"``.
+    version : int
+        Version of that kind's layout, from 1.
+    metadata : mapping of str to JSON values
+        Must come back equal: lists rather than tuples, string keys, Python numbers, no NaN.
+    arrays : mapping of str to ndarray
+        Any byte order and strides. They are laid out in this order.
+
+    Raises
+    ------
+    ModelFileError
+        When an argument cannot be stored.
+    OSError
+        When the disk refuses.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        chunks = _encode(kind, version, metadata, arrays)
+        if target.exists() and not target.is_file():
+            raise _Unfit("there is a folder or a device of this name", "name a file")
+    except _Unfit as problem:
+        raise ModelFileError(f"{path}: not written: {problem}") from None
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "No such folder; create it first", str(target.parent))
+    _replace_file(target, chunks)
+
+
+def read_model(path: str | os.PathLike[str], *, mmap: bool = True, verify: bool | None = None) -> ModelFile:
+    """Read a model.
+
+    Parameters
+    ----------
+    path : path-like
+        A file that `write_model` wrote.
+    mmap : bool, default=True
+        Map the arrays, so that only the parts in use are read, when they are used; False copies them into
+        memory. A mapped file may be replaced, as `write_model` does, but not edited or cut short in place.
+    verify : bool, optional
+        Compare the arrays with their checksums. The default is to do so when copying, and not when mapping,
+        because it reads the whole file. The header is always compared with its own checksum.
+
+    Raises
+    ------
+    FileNotFoundError
+        When there is no such file.
+    ModelFileError
+        When it cannot be read, is damaged, or is not a model of anystream.
+    """
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # asked before opening: a pipe would wait for its writer
+            raise _Unfit("it is a folder or a device", "name the model file itself")
+        with open(path, "rb") as file:
+            return _read(Path(path), file, mmap, verify=not mmap if verify is None else verify)
+    except _Unfit as problem:
+        raise ModelFileError(f"{path}: {problem}") from None
+    except FileNotFoundError:
+        raise
+    except OSError as problem:
+        raise ModelFileError(f"{path}: cannot be read ({problem}); check path and permissions") from problem
+
+
+def _read(path: Path, file: BufferedReader, mmap: bool, verify: bool) -> ModelFile:
+    size = os.fstat(file.fileno()).st_size
+    header_size = int.from_bytes(file.read(8), "little")
+    if not 2 <= header_size <= min(size - 8, _MAX_HEADER) or header_size % 8:
+        raise _Unfit(
+            f"of its {size} bytes it takes {header_size} for the header, allowed are multiples of 8 "
+            f"up to {_MAX_HEADER}: it is cut short or no model"
+        )
+    payload_size = size - 8 - header_size
+    fields, entries = _parse_header(file.read(header_size), payload_size)
+    _check_format(fields)
+    checksums = _check_header_sum(fields, entries)
+    metadata = _parse_json(fields["metadata"].encode(), _METADATA_DEPTH)
+    if type(metadata) is not dict:
+        raise _Unfit(f"its metadata is {_short(metadata)} instead of an object")
+    payload = _map(file, size)[8 + header_size :] if mmap else _copy(file, payload_size)
+    if verify:
+        for name, _, _, begin, end in entries:
+            if f"{zlib.crc32(payload[begin:end].data):08x}" != checksums[name]:
+                raise _Unfit(f"array {_short(name)} differs from its checksum {_short(checksums[name])}")
+    arrays = {
+        name: payload[begin:end].view(_DTYPES[code]).reshape(shape)
+        for name, code, shape, begin, end in entries
+        if not name.startswith(_PADDING)
+    }
+    return ModelFile(path, fields["kind"], int(fields["version"]), metadata, arrays)
+
+
+def _map(file: BufferedReader, size: int) -> NDArray[np.uint8]:
+    try:
+        return np.frombuffer(memory_map.mmap(file.fileno(), size, access=memory_map.ACCESS_READ), np.uint8)
+    except ValueError:  # shorter than a moment ago
+        raise _Unfit("it changed while being read", "read it again") from None
+
+
+def _copy(file: BufferedReader, size: int) -> NDArray[np.uint8]:
+    try:
+        memory = np.empty(size + _ALIGNMENT, np.uint8)
+    except MemoryError:
+        raise _Unfit(f"its {size} bytes do not fit in memory", "read it with mmap=True") from None
+    start = -memory.ctypes.data % _ALIGNMENT
+    payload = memory[start : start + size]
+    if file.readinto(payload.data) != size:
+        raise _Unfit("it changed while being read", "read it again")
+    memory.flags.writeable = payload.flags.writeable = False
+    return payload
+
+
+def _parse_header(header: bytes, payload_size: int) -> tuple[dict[str, str], list[_Entry]]:
+    """The ``__metadata__`` and the arrays in the order of the payload, which they must fill exactly."""
+    if not header.startswith(b"{"):
+        raise _Unfit(f"its header begins with {header[:1]!r} instead of a brace")
+    content = _parse_json(header, _HEADER_DEPTH)
+    fields = content.pop("__metadata__", {})
+    if type(fields) is not dict or not all(type(value) is str for value in fields.values()):
+        raise _Unfit(f"__metadata__ is {_short(fields)} instead of an object of strings")
+    entries = [_parse_entry(name, entry) for name, entry in content.items()]
+    entries.sort(key=lambda entry: (entry.begin, entry.end))
+    reached = 0
+    for entry in entries:
+        if entry.begin != reached:
+            raise _Unfit(f"array {_short(entry.name)} begins at byte {entry.begin} instead of {reached}")
+        reached = entry.end
+    if reached != payload_size:
+        raise _Unfit(f"its arrays have {reached} bytes and its payload {payload_size}")
+    return fields, entries
+
+
+def _parse_entry(name: str, entry: Any) -> _Entry:
+    where = f"array {_short(name)}"
+    if type(entry) is not dict or entry.keys() != {"dtype", "shape", "data_offsets"}:
+        raise _Unfit(f"{where} is {_short(entry)} instead of dtype, shape and data_offsets")
+    code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    if type(code) is not str or code not in _DTYPES:
+        raise _Unfit(f"{where} has dtype {_short(code)}, allowed are {', '.join(_DTYPES)}")
+    if type(shape) is not list or len(shape) > _MAX_AXES or not all(map(_is_size, shape)):
+        raise _Unfit(f"{where} has shape {_short(shape)} instead of up to {_MAX_AXES} sizes")
+    if type(offsets) is not list or len(offsets) != 2 or not all(map(_is_size, offsets)):
+        raise _Unfit(f"{where} has data_offsets {_short(offsets)} instead of two sizes")
+    begin, end = offsets
+    item = _DTYPES[code].itemsize
+    if item * math.prod(n for n in shape if n) > _MAX_SIZE:  # NumPy's limit, for an empty array as well
+        raise _Unfit(f"{where} has shape {_short(shape)}, which is more than {_MAX_SIZE} bytes")
+    if end - begin != item * math.prod(shape):
+        raise _Unfit(f"{where} has bytes {begin} to {end} for shape {_short(shape)} of {code}")
+    if begin % item and begin != end:  # native code may not load what is not aligned
+        raise _Unfit(f"{where} begins at byte {begin}, not at a multiple of its item size {item}")
+    return _Entry(name, code, tuple(shape), begin, end)
+
+
+def _is_size(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= _MAX_SIZE
+
+
+def _check_format(fields: dict[str, str]) -> None:
+    layout = fields.get("format", "")
+    if layout != FORMAT and layout.startswith("anystream "):
+        raise _Unfit(f"it has format {_short(layout)}, this anystream reads {FORMAT!r}", "upgrade anystream")
+    if layout != FORMAT or "kind" not in fields:
+        raise _Unfit(
+            "it has no format and kind of anystream in its __metadata__", "save a model of anystream"
+        )
+    if fields.keys() != set(_FIELDS):
+        raise _Unfit(f"__metadata__ has {_short(sorted(fields))} instead of {', '.join(_FIELDS)}")
+    if not fields["kind"]:
+        raise _Unfit("its kind is empty")
+    if not re.fullmatch("[1-9][0-9]{0,8}", fields["version"]):
+        raise _Unfit(f"its version is {_short(fields['version'])} instead of a number from 1")
+
+
+def _check_header_sum(fields: dict[str, str], entries: list[_Entry]) -> dict[str, str]:
+    """The checksum of each array, once the header is known to be whole."""
+    found, expected = fields["checksum"], _header_sum(fields, entries)
+    if found != expected:
+        raise _Unfit(f"its header differs from its checksum: {_short(found)}, expected {expected}")
+    checksums = _parse_json(fields["array_checksums"].encode(), 1)
+    if type(checksums) is not dict or checksums.keys() != {entry.name for entry in entries}:
+        raise _Unfit(f"array_checksums are {_short(checksums)} instead of one for each array")
+    return checksums
+
+
+def _header_sum(fields: dict[str, str], entries: Iterable[_Entry]) -> str:
+    """CRC-32 of the header's meaning, however it is spelled and wherever the arrays lie."""
+    described = [fields[key] for key in ("kind", "version", "metadata", "array_checksums")]
+    listed = sorted((entry.name, entry.code, entry.shape) for entry in entries)
+    return f"{zlib.crc32(json.dumps([described, listed]).encode()):08x}"
+
+
+def _encode(
+    kind: str, version: int, metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> list[bytes | memoryview]:
+    """All bytes of the file, in order."""
+    if type(kind) is not str or not kind:
+        raise _Unfit(f"kind is {_short(kind)}", "name the model, such as 'bayes_tree'")
+    if type(version) is not int or not 1 <= version < 10**9:
+        raise _Unfit(f"version is {_short(version)}", "count layouts from 1")
+    entries, payload = _lay_out(arrays)
+    sums = {entry.name: f"{zlib.crc32(data):08x}" for entry, data in zip(entries, payload, strict=True)}
+    fields = {
+        "format": FORMAT,
+        "kind": kind,
+        "version": str(version),
+        "metadata": _metadata_text(dict(metadata)),
+        "array_checksums": _dump(sums),
+    }
+    fields["checksum"] = _header_sum(fields, entries)
+    content: dict[str, Any] = {"__metadata__": fields}
+    for name, code, shape, begin, end in entries:
+        content[name] = {"dtype": code, "shape": shape, "data_offsets": (begin, end)}
+    header = _dump(content).encode()
+    header += b" " * (-(8 + len(header)) % _ALIGNMENT)
+    if len(header) > _MAX_HEADER:
+        raise _Unfit(f"header of {len(header)} bytes, allowed are {_MAX_HEADER}", "move metadata to an array")
+    try:  # what is written can be read
+        _parse_header(header, entries[-1].end if entries else 0)
+    except _Unfit as problem:
+        raise _Unfit(problem.fault, "rename or reshape what is at fault") from None
+    return [len(header).to_bytes(8, "little"), header, *payload]
+
+
+def _lay_out(arrays: Mapping[str, NDArray[Any]]) -> tuple[list[_Entry], list[memoryview]]:
+    """Entries and bytes of the arrays, each at a multiple of 64, and of the padding between them."""
+    entries: list[_Entry] = []
+    payload: list[memoryview] = []
+
+    def append(name: str, array: NDArray[Any], code: str) -> None:
+        data = np.asarray(array, _DTYPES[code], order="C").reshape(-1).view(np.uint8)
+        begin = entries[-1].end if entries else 0
+        entries.append(_Entry(name, code, array.shape, begin, begin + data.size))
+        payload.append(data.data)
+
+    for name, array in arrays.items():
+        if type(name) is not str or name in ("", "__metadata__") or name.startswith(_PADDING):
+            raise _Unfit(f"an array cannot be named {_short(name)}", "give it another name")
+        if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
+            raise _Unfit(f"array {_short(name)} is a {type(array).__name__}", "pass a plain NumPy array")
+        code = _CODES.get(array.dtype.str[1:])
+        if code is None:
+            raise _Unfit(
+                f"array {_short(name)} has dtype {array.dtype}", f"convert it to one of {_DTYPE_NAMES}"
+            )
+        gap = -entries[-1].end % _ALIGNMENT if entries else 0
+        if gap and array.size:
+            append(f"{_PADDING}{len(entries)}", np.zeros(gap, np.uint8), "U8")
+        append(name, array, code)
+    return entries, payload
+
+
+def _metadata_text(metadata: dict[str, Any]) -> str:
+    """The metadata as JSON that comes back equal."""
+    for key, value in metadata.items():
+        try:
+            equal = _parse_json(_dump({key: value}).encode(), _METADATA_DEPTH) == {key: value}
+        except (TypeError, ValueError, RecursionError, _Unfit) as problem:
+            fault = problem.fault if isinstance(problem, _Unfit) else str(problem)
+            raise _Unfit(f"metadata {_short(key)} is not plain JSON ({fault})", "convert it") from None
+        if not equal:
+            remedy = "use lists, and dicts with string keys"
+            raise _Unfit(f"metadata {_short(key)} is {_short(value)}, which JSON would change", remedy)
+    return _dump(metadata)
+
+
+def _replace_file(target: Path, chunks: Iterable[bytes | memoryview]) -> None:
+    temporary = target.with_name(f".anystream-{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            for chunk in chunks:
+                file.write(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    if hasattr(os, "O_DIRECTORY"):  # where folders can be opened: let the new name reach the disk as well
+        with suppress(OSError):
+            folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, allow_nan=False, separators=(",", ":"))
+
+
+def _parse_json(raw: bytes, max_depth: int) -> Any:
+    """Strict JSON: UTF-8, no key twice, finite numbers, sound strings, at most `max_depth` levels."""
+    try:
+        text = raw.decode()
+        if (depth := _json_depth(raw)) > max_depth:
+            raise _Unfit(f"its JSON is nested {depth} deep, allowed is {max_depth}")
+        value = json.loads(
+            text,
+            object_pairs_hook=_parse_object,
+            parse_int=_parse_int,
+            parse_float=_parse_float,
+            parse_constant=_parse_float,
+        )
+        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair cannot be encoded
+    except (UnicodeDecodeError, UnicodeEncodeError) as problem:
+        raise _Unfit(f"its JSON is not UTF-8 ({problem.reason})") from None
+    except json.JSONDecodeError as problem:
+        raise _Unfit(f"its JSON is broken ({problem})") from None
+    return value
+
+
+def _json_depth(raw: bytes) -> int:
+    """Deepest nesting, found without recursion, so that no file can exhaust the stack of json.loads.
+
+    Exact up to the first character that JSON does not allow, where json.loads stops.
+    """
+    characters = np.frombuffer(raw.replace(b"\\\\", b"").replace(b'\\"', b""), np.uint8)
+    structure = characters[~np.logical_xor.accumulate(characters == ord('"'))]  # outside of strings
+    opening = (structure == ord("[")) | (structure == ord("{"))
+    closing = (structure == ord("]")) | (structure == ord("}"))
+    return int(np.cumsum(opening.astype(np.int8) - closing, dtype=np.int32).max(initial=0))
+
+
+def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in result:
+            raise _Unfit(f"its JSON has {_short(name)} twice")
+        result[name] = value
+    return result
+
+
+def _parse_int(text: str) -> int:
+    if len(text) > _MAX_DIGITS:
+        raise _Unfit(f"its JSON has a number of {len(text)} digits, allowed are {_MAX_DIGITS}")
+    return int(text)
+
+
+def _parse_float(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise _Unfit(f"its JSON has {_short(text)}, which is not finite")
+    return number
+
+
+_clipped = reprlib.Repr()
+_clipped.maxstring = _clipped.maxother = 80
+_short = _clipped.repr
+
+
+def require_kind(model_file: ModelFile, kind: str, versions: Collection[int]) -> None:
+    """Demand a `kind` of model, in one of the `versions` that the caller reads."""
+    path, version = model_file.path, model_file.version
+    if model_file.kind != kind:
+        raise ModelFileError(
+            f"{path}: holds a model of kind {_short(model_file.kind)}; load it as such, not {kind!r}"
+        )
+    if version in versions:
+        return
+    reads = f"version {version}, this one reads {min(versions)} to {max(versions)}"
+    if version > max(versions):
+        raise ModelFileError(f"{path}: written by a newer anystream ({reads}); upgrade")
+    raise ModelFileError(f"{path}: written by an older anystream ({reads}); fit the model again")
+
+
+def require_metadata(
+    model_file: ModelFile,
+    key: str,
+    expected: type[_T],
+    *,
+    allowed: Container[Any] | None = None,
+    low: float | None = None,
+    high: float | None = None,
+) -> _T:
+    """One metadata value of a known type and range.
+
+    Parameters
+    ----------
+    model_file : ModelFile
+        Where to look.
+    key : str
+        Name of the value.
+    expected : type
+        bool, int, float, str, list, dict, or a list of one of them such as ``list[str]``. A bool is no int;
+        an int serves as a float.
+    allowed : container, optional
+        Values that may occur, such as ``range(2, 65)`` or ``("max", "mean")``; for a list, in its items.
+    low, high : float, optional
+        Smallest and largest number, both allowed; for a list, of its items.
+    """
+    item_types = get_args(expected)
+    if (get_origin(expected) or expected) not in (bool, int, float, str, list, dict) or len(item_types) > 1:
+        raise TypeError(f"expected is {expected}; use bool, int, float, str, list, dict or list[...]")
+
+    def refusal(found: Any, wanted: str) -> ModelFileError:
+        return ModelFileError(
+            f"{model_file.path}: metadata {key!r} has {_short(found)}, {wanted}; {_RESTORE}"
+        )
+
+    def checked(found: Any, item_type: Any) -> Any:
+        if item_type is float and type(found) is int:
+            found = float(found)
+        if type(found) is not item_type:
+            raise refusal(found, f"expected {item_type.__name__}")
+        if allowed is not None and found not in allowed:
+            raise refusal(found, f"allowed is {_short(allowed)}")
+        if (low is not None and found < low) or (high is not None and found > high):
+            raise refusal(found, f"allowed is {_range_text(low, high)}")
+        return found
+
+    if key not in model_file.metadata:
+        raise ModelFileError(f"{model_file.path}: metadata lacks {key!r}; {_RESTORE}")
+    value = model_file.metadata[key]
+    if not item_types:
+        return cast(_T, checked(value, expected))
+    if type(value) is not list:
+        raise refusal(value, "expected a list")
+    return cast(_T, [checked(item, item_types[0]) for item in value])
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """What an array must be before native code may see it.
+
+    Parameters
+    ----------
+    dtype : str
+        Such as ``"int32"``. The bytes of a bool array must be 0 or 1.
+    shape : tuple of int or str
+        A name stands for a size, the same wherever it occurs; it may carry an offset, as in ``"nodes+1"``.
+    low, high : number or str, optional
+        Smallest and largest value, both allowed. A name stands for a size, here too: an index into the
+        entries is at most ``"entries-1"``. For floats above zero take ``low=sys.float_info.min``.
+    finite : bool, default=False
+        No NaN, no infinity.
+    sorted : bool, default=False
+        Values never fall; one axis only.
+
+    Notes
+    -----
+    NaN fails a range and an order. All checks but dtype and shape look at every value, which reads a mapped
+    array whole, once.
+    """
+
+    dtype: str
+    shape: tuple[int | str, ...]
+    low: float | str | None = None
+    high: float | str | None = None
+    finite: bool = False
+    sorted: bool = False
+
+    def __post_init__(self) -> None:
+        if np.dtype(self.dtype).str[1:] not in _CODES:
+            raise ValueError(f"dtype is {self.dtype!r}; use one of {_DTYPE_NAMES}")
+        if self.sorted and len(self.shape) != 1:
+            raise ValueError(f"sorted needs one axis, shape is {self.shape}; leave sorted out")
+        for size in (*self.shape, self.low, self.high):
+            if isinstance(size, str):
+                _split(size)
+
+
+def check_arrays(
+    model_file: ModelFile, specs: Mapping[str, ArraySpec], sizes: Mapping[str, int] | None = None
+) -> tuple[dict[str, NDArray[Any]], dict[str, int]]:
+    """The arrays of a model and the sizes they share, once each array is what its spec says.
+
+    Parameters
+    ----------
+    model_file : ModelFile
+        Whose arrays to check: exactly those of `specs`, no more and no less.
+    specs : mapping of str to ArraySpec
+        A named size gets its value where it first occurs in a shape, and must agree ever after.
+    sizes : mapping of str to int, optional
+        Sizes known before, such as the number of features from the metadata.
+
+    Returns
+    -------
+    arrays : dict of str to ndarray
+        In the order of `specs`.
+    sizes : dict of str to int
+        The given and the found ones.
+
+    Examples
+    --------
+    >>> arrays = {"first": np.array([0, 2], np.int32), "mean": np.ones((2, 3))}
+    >>> specs = {
+    ...     "mean": ArraySpec("float64", ("entries", "d"), finite=True),
+    ...     "first": ArraySpec("int32", ("nodes+1",), low=0, high="entries", sorted=True),
+    ... }
+    >>> check_arrays(ModelFile(Path("tree.safetensors"), "tree", 1, {}, arrays), specs, sizes={"d": 3})[1]
+    {'d': 3, 'entries': 2, 'nodes': 1}
+    """
+    found, known = model_file.arrays, dict(sizes or {})
+    try:
+        if lacking := specs.keys() - found.keys():
+            raise _Unfit(f"it lacks the arrays {_short(sorted(lacking))}")
+        if surplus := found.keys() - specs.keys():
+            raise _Unfit(f"it has arrays that do not belong, {_short(sorted(surplus))}")
+        for name, spec in specs.items():
+            _check_shape(name, found[name], spec, known)
+        for name, spec in specs.items():  # now that all sizes are known
+            _check_values(name, found[name], spec, known)
+    except _Unfit as problem:
+        raise ModelFileError(f"{model_file.path}: {problem}") from None
+    return {name: found[name] for name in specs}, known
+
+
+def _check_shape(name: str, array: NDArray[Any], spec: ArraySpec, known: dict[str, int]) -> None:
+    """Compare dtype and shape, and add the sizes seen for the first time to `known`."""
+    if array.dtype != np.dtype(spec.dtype):
+        raise _Unfit(f"array {name!r} has dtype {array.dtype}, expected {spec.dtype}")
+    fits = array.ndim == len(spec.shape)
+    symbols = set()
+    for size, wanted in zip(array.shape, spec.shape, strict=False):
+        if isinstance(wanted, str):
+            symbol, offset = _split(wanted)
+            symbols.add(symbol)
+            fits &= known.setdefault(symbol, max(size - offset, 0)) + offset == size
+        else:
+            fits &= wanted == size
+    if not fits:
+        values = "".join(f", {symbol} = {known[symbol]}" for symbol in sorted(symbols))
+        wanted_shape = ", ".join(map(str, spec.shape))
+        raise _Unfit(f"array {name!r} has shape {array.shape}, expected ({wanted_shape}){values}")
+
+
+def _check_values(name: str, array: NDArray[Any], spec: ArraySpec, known: Mapping[str, int]) -> None:
+    low, high = _resolve(name, spec.low, known), _resolve(name, spec.high, known)
+    values = array.reshape(-1)
+    if array.dtype == np.bool_:
+        values, low, high = values.view(np.uint8), 0, 1
+    if low is None and high is None and not spec.finite and not spec.sorted:
+        return
+    limit = sys.float_info.max if spec.finite else math.inf
+    at_least = -limit if low is None else max(low, -limit)
+    at_most = limit if high is None else min(high, limit)
+    for start in range(0, values.size, _CHUNK):
+        part = values[start : start + _CHUNK + 1]  # one more, for the order across chunks
+        with np.errstate(invalid="ignore"):
+            smallest, largest = part.min().item(), part.max().item()  # NaN if there is one
+            rises = part[1:] >= part[:-1] if spec.sorted else np.True_
+        if not (at_least <= smallest and largest <= at_most):
+            bad = next(i for i, value in enumerate(part.tolist()) if not at_least <= value <= at_most)
+            index = ", ".join(str(axis) for axis in np.unravel_index(start + bad, array.shape))
+            allowed = _range_text(low, high, spec.finite)
+            raise _Unfit(f"array {name!r} has {part[bad]} at index ({index}), allowed is {allowed}")
+        if not rises.all():
+            bad = int(np.argmin(rises))
+            fall = f"{part[bad]} to {part[bad + 1]} at index ({start + bad + 1})"
+            raise _Unfit(f"array {name!r} falls from {fall}, allowed is to stay or rise")
+
+
+def _resolve(name: str, bound: float | str | None, known: Mapping[str, int]) -> float | None:
+    if not isinstance(bound, str):
+        return bound
+    symbol, offset = _split(bound)
+    if symbol not in known:
+        raise ValueError(f"the range of array {name!r} uses {symbol!r}, which no shape has; pass it in sizes")
+    return known[symbol] + offset
+
+
+def _split(expression: str) -> tuple[str, int]:
+    """``"nodes+1"`` as ``("nodes", 1)``."""
+    match = re.fullmatch(r"([A-Za-z_]\w*)([+-]\d+)?", expression)
+    if match is None:
+        raise ValueError(f"size is {expression!r}; write a name, or one with an offset such as 'nodes+1'")
+    return match[1], int(match[2] or 0)
+
+
+def _range_text(low: float | None, high: float | None, finite: bool = False) -> str:
+    ends = [f"from {low}"] * (low is not None) + [f"to {high}"] * (high is not None)
+    return " ".join(["finite"] * finite + ends) or "any number"
