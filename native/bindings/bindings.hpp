@@ -44,5 +44,6 @@ inline void require_equal(const char* what, std::size_t got, std::size_t expecte
 }
 
 void bind_stop(nb::module_& m);
+void bind_tree_shape(nb::module_& m);
 
 }  // namespace anystream::bindings
