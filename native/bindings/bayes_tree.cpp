@@ -57,9 +57,8 @@ ForestSettings forest_settings(std::int32_t fanout, const std::string& bandwidth
 }
 
 QuerySettings query_settings(const std::string& descent, const std::string& decision, std::int32_t refined_classes) {
-    if (refined_classes < 0)
-        throw std::invalid_argument("refined_classes is " + std::to_string(refined_classes) +
-                                    "; use 0 (automatic) or more");
+    if (refined_classes < kPublishedK)
+        throw std::invalid_argument("refined_classes is " + std::to_string(refined_classes) + "; use 1 or more");
     return {named<Descent>(descent, "descent",
                            {{"global_best", Descent::global_best},
                             {"breadth_first", Descent::breadth_first},
@@ -213,8 +212,7 @@ nb::dict arrays(const ForestHandle& handle, bool ordered) {
     return all;
 }
 
-std::unique_ptr<ForestHandle> from_arrays(const ForestSettings& settings, std::size_t dimensions, nb::dict given,
-                                          bool whole) {
+SharedForest adopt(const ForestSettings& settings, std::size_t dimensions, nb::dict given, bool whole) {
     auto forest = std::make_shared<Forest>(settings, dimensions);
     Forest::each_column(*forest, [&](const char* name, auto& column) {
         using T = std::remove_cvref_t<decltype(column[0])>;
@@ -225,7 +223,12 @@ std::unique_ptr<ForestHandle> from_arrays(const ForestSettings& settings, std::s
     forest->check_sizes();
     forest->check_heads();
     if (whole) forest->check();
-    return std::make_unique<ForestHandle>(std::move(forest), whole);
+    return forest;
+}
+
+std::unique_ptr<ForestHandle> from_arrays(const ForestSettings& settings, std::size_t dimensions, nb::dict given,
+                                          bool whole) {
+    return std::make_unique<ForestHandle>(adopt(settings, dimensions, given, whole), whole);
 }
 
 std::unique_ptr<ForestHandle> merge(const std::vector<const ForestHandle*>& parts,
@@ -299,6 +302,23 @@ void bind_bayes_tree(nb::module_& m) {
             "settings"_a, "dimensions"_a, "A forest without objects.")
         .def_static("from_arrays", &from_arrays, "settings"_a, "dimensions"_a, "arrays"_a, "whole"_a,
                     "A forest over borrowed arrays. With `whole` every index is checked now, else when it is used.")
+        .def("__getstate__",
+             [](const ForestHandle& h) {
+                 const SharedForest forest = share_unlocked(h);
+                 const ForestSettings& s = forest->settings();
+                 return nb::make_tuple(1, s.fanout, static_cast<int>(s.bandwidth), s.alpha,
+                                       static_cast<int>(s.inner_variance), forest->dimensions(), arrays(h, false));
+             })
+        .def("__setstate__",
+             [](ForestHandle& h, nb::tuple state) {
+                 if (state.size() != 7 || nb::cast<int>(state[0]) != 1)
+                     throw std::invalid_argument("this pickle of a forest was written by another version of anystream");
+                 const ForestSettings settings{
+                     nb::cast<std::int32_t>(state[1]), static_cast<Bandwidth>(nb::cast<int>(state[2])),
+                     nb::cast<double>(state[3]), static_cast<InnerVariance>(nb::cast<int>(state[4]))};
+                 new (&h) ForestHandle(
+                     adopt(settings, nb::cast<std::size_t>(state[5]), nb::cast<nb::dict>(state[6]), true), true);
+             })
         .def_static("merge", &merge, "parts"_a, "class_maps"_a, "classes"_a, "One forest of the objects of all parts.")
         .def(
             "snapshot", [](const ForestHandle& h) { return std::make_unique<ForestHandle>(share_unlocked(h), false); },

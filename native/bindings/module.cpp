@@ -4,4 +4,5 @@ NB_MODULE(_native, m) {
     m.doc() = "The native core of anystream.";
     anystream::bindings::bind_stop(m);
     anystream::bindings::bind_bayes_tree(m);
+    anystream::bindings::bind_tree_shape(m);
 }

@@ -92,6 +92,10 @@ class BayesForest:
         A forest over borrowed arrays. With `whole` every index is checked now, else when it is used.
         """
 
+    def __getstate__(self) -> tuple: ...
+
+    def __setstate__(self, arg: tuple, /) -> None: ...
+
     @staticmethod
     def merge(parts: Sequence[BayesForest], class_maps: Sequence[Sequence[int]], classes: int) -> BayesForest:
         """One forest of the objects of all parts."""
@@ -159,3 +163,16 @@ def bayes_kernels(which: str, x: Annotated[NDArray[numpy.float32], dict(shape=(N
 
 def powers_of_two(log2_value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], origin: float, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """2^(log2_value - origin), for tests."""
+
+class BuildStopped(RuntimeError):
+    pass
+
+def build_shape(method: str, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], *, fanout: int, seed: int = 0, threads: int = 1, sample_size: int = 2000, kernel_variance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, progress: Counter | None = None, stop: StopToken | None = None) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')]]:
+    """
+    The tree of one class's objects, as (first_entry, entry): node i owns entry[first_entry[i]:first_entry[i + 1]],
+    where a number >= 0 is a child node and ~entry an object.
+
+    `method` is em_top_down (which alone reads `seed` and `sample_size`), goldberger or virtual_sampling (which
+    alone read `kernel_variance`), hilbert, z_curve, str_packing or guttman. `progress` counts the objects placed;
+    setting `stop` ends the work with BuildStopped.
+    """

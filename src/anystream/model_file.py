@@ -294,9 +294,7 @@ def _check_format(fields: dict[str, str]) -> None:
     if layout != FORMAT and layout.startswith("anystream "):
         raise _Unfit(f"it has format {_short(layout)}, this anystream reads {FORMAT!r}", "upgrade anystream")
     if layout != FORMAT or "kind" not in fields:
-        raise _Unfit(
-            "it has no format and kind of anystream in its __metadata__", "save a model of anystream"
-        )
+        raise _Unfit("it has no format and kind of anystream in its __metadata__", "save a model of anystream")
     if fields.keys() != set(_FIELDS):
         raise _Unfit(f"__metadata__ has {_short(sorted(fields))} instead of {', '.join(_FIELDS)}")
     if not fields["kind"]:
@@ -373,9 +371,7 @@ def _lay_out(arrays: Mapping[str, NDArray[Any]]) -> tuple[list[_Entry], list[mem
             raise _Unfit(f"array {_short(name)} is a {type(array).__name__}", "pass a plain NumPy array")
         code = _CODES.get(array.dtype.str[1:])
         if code is None:
-            raise _Unfit(
-                f"array {_short(name)} has dtype {array.dtype}", f"convert it to one of {_DTYPE_NAMES}"
-            )
+            raise _Unfit(f"array {_short(name)} has dtype {array.dtype}", f"convert it to one of {_DTYPE_NAMES}")
         gap = -entries[-1].end % _ALIGNMENT if entries else 0
         if gap and array.size:
             append(f"{_PADDING}{len(entries)}", np.zeros(gap, np.uint8), "U8")
@@ -488,9 +484,7 @@ def require_kind(model_file: ModelFile, kind: str, versions: Collection[int]) ->
     """Demand a `kind` of model, in one of the `versions` that the caller reads."""
     path, version = model_file.path, model_file.version
     if model_file.kind != kind:
-        raise ModelFileError(
-            f"{path}: holds a model of kind {_short(model_file.kind)}; load it as such, not {kind!r}"
-        )
+        raise ModelFileError(f"{path}: holds a model of kind {_short(model_file.kind)}; load it as such, not {kind!r}")
     if version in versions:
         return
     reads = f"version {version}, this one reads {min(versions)} to {max(versions)}"
@@ -529,9 +523,7 @@ def require_metadata(
         raise TypeError(f"expected is {expected}; use bool, int, float, str, list, dict or list[...]")
 
     def refusal(found: Any, wanted: str) -> ModelFileError:
-        return ModelFileError(
-            f"{model_file.path}: metadata {key!r} has {_short(found)}, {wanted}; {_RESTORE}"
-        )
+        return ModelFileError(f"{model_file.path}: metadata {key!r} has {_short(found)}, {wanted}; {_RESTORE}")
 
     def checked(found: Any, item_type: Any) -> Any:
         if item_type is float and type(found) is int:

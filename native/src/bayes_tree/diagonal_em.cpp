@@ -1,46 +1,16 @@
 #include "anystream/bayes_tree/diagonal_em.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "anystream/portable_math.hpp"
 
 namespace anystream::bayes_tree {
 namespace {
 
-constexpr std::size_t kLanes = 8;
-constexpr double kNothing = -std::numeric_limits<double>::infinity();
+constexpr std::size_t kLanes = GaussianLanes::kLanes;
+constexpr double kNothing = GaussianLanes::kNothing;
 constexpr double kNegligible = -25.0;  // log of the smallest ratio to the best component that still counts, 1e-11
-
-using Pair = double __attribute__((vector_size(16)));  // the width that every 64-bit machine has
-constexpr std::size_t kPairs = kLanes / 2;
-
-/// log joints of `kRows` rows with the eight components of one block.
-template <std::size_t kRows>
-inline void block_log_joint(const double* __restrict mean, const double* __restrict precision,
-                            const double* __restrict constant, const double* const* rows, std::size_t dimensions,
-                            std::size_t blocks, double* __restrict out) noexcept {
-    Pair distance[kRows][kPairs] = {};
-    for (std::size_t i = 0; i < dimensions; ++i) {
-        for (std::size_t p = 0; p < kPairs; ++p) {
-            Pair m, q;
-            __builtin_memcpy(&m, mean + i * kLanes + p * 2, sizeof m);
-            __builtin_memcpy(&q, precision + i * kLanes + p * 2, sizeof q);
-            for (std::size_t r = 0; r < kRows; ++r) {
-                const Pair t = rows[r][i] - m;
-                distance[r][p] += t * t * q;
-            }
-        }
-    }
-    for (std::size_t p = 0; p < kPairs; ++p) {
-        Pair c;
-        __builtin_memcpy(&c, constant + p * 2, sizeof c);
-        for (std::size_t r = 0; r < kRows; ++r) {
-            const Pair joint = c - distance[r][p];
-            __builtin_memcpy(out + r * blocks * kLanes + p * 2, &joint, sizeof joint);
-        }
-    }
-}
+constexpr std::size_t kAtOnce = 2;     // rows that share the loading of the components
 
 inline std::size_t best_of(const double* joint, std::size_t components) noexcept {
     std::size_t best = 0;
@@ -73,11 +43,10 @@ DiagonalEm::DiagonalEm(std::size_t dimensions, std::size_t components, std::span
     : dimensions_(dimensions),
       stride_((dimensions + 7) / 8 * 8),
       components_(components),
-      blocks_((components + kLanes - 1) / kLanes),
       floor_(variance_floor),
-      mean_(blocks_ * dimensions * kLanes),
-      precision_(blocks_ * dimensions * kLanes),
-      constant_(blocks_ * kLanes),
+      lanes_(dimensions, components),
+      joints_(kAtOnce * lanes_.blocks() * kLanes),
+      share_(components),
       n_(components),
       sum_(components * stride_),
       square_(components * stride_) {}
@@ -145,35 +114,30 @@ double DiagonalEm::expect(const Rows& rows, std::span<std::int32_t> component) {
     std::fill(n_.begin(), n_.end(), 0.0);
     std::fill(sum_.begin(), sum_.end(), 0.0);
     std::fill(square_.begin(), square_.end(), 0.0);
-    constexpr std::size_t kAtOnce = 2;
-    const std::size_t width = blocks_ * kLanes;
-    std::vector<double> joints(kAtOnce * width);
-    std::vector<double> share(components_);
+    const std::size_t width = lanes_.blocks() * kLanes;
     double peaks = 0.0;
     LogProduct rest;
     for (std::size_t first = 0; first < rows.size(); first += kAtOnce) {
         const std::size_t count = std::min(kAtOnce, rows.size() - first);
         const double* const pair[kAtOnce] = {rows.row(first), rows.row(first + count - 1)};
-        for (std::size_t b = 0; b < blocks_; ++b) {
-            const std::size_t at = b * dimensions_ * kLanes;
-            block_log_joint<kAtOnce>(mean_.data() + at, precision_.data() + at, constant_.data() + b * kLanes, pair,
-                                     dimensions_, blocks_, joints.data() + b * kLanes);
+        for (std::size_t b = 0; b < lanes_.blocks(); ++b) {
+            lanes_.log_density<kAtOnce>(b, pair, joints_.data() + b * kLanes, width);
         }
         for (std::size_t r = 0; r < count; ++r) {
-            const double* const joint = joints.data() + r * width;
+            const double* const joint = joints_.data() + r * width;
             const std::size_t best = best_of(joint, components_);
             component[first + r] = static_cast<std::int32_t>(best);
             double total = 0.0;
             for (std::size_t j = 0; j < components_; ++j) {
                 const double t = joint[j] - joint[best];
-                share[j] = j == best ? 1.0 : t > kNegligible ? portable_exp(t) : 0.0;
-                total += share[j];
+                share_[j] = j == best ? 1.0 : t > kNegligible ? portable_exp(t) : 0.0;
+                total += share_[j];
             }
             peaks += joint[best];
             rest.multiply(total);
             for (std::size_t j = 0; j < components_; ++j) {
-                if (share[j] == 0.0) continue;
-                const double responsibility = share[j] / total;
+                if (share_[j] == 0.0) continue;
+                const double responsibility = share_[j] / total;
                 n_[j] += responsibility;
                 add_row(pair[r], responsibility, stride_, sum_.data() + j * stride_, square_.data() + j * stride_);
             }
@@ -184,27 +148,19 @@ double DiagonalEm::expect(const Rows& rows, std::span<std::int32_t> component) {
 
 // M: the lanes from the moments. A component that has lost all its rows stays out.
 void DiagonalEm::maximise(std::size_t rows) {
-    std::fill(constant_.begin(), constant_.end(), kNothing);
     for (std::size_t j = 0; j < components_; ++j) {
-        const std::size_t block = j / kLanes, lane = j % kLanes;
-        double* const mean = mean_.data() + block * dimensions_ * kLanes + lane;
-        double* const precision = precision_.data() + block * dimensions_ * kLanes + lane;
         if (!(n_[j] > 1e-9)) {
-            for (std::size_t i = 0; i < dimensions_; ++i) mean[i * kLanes] = precision[i * kLanes] = 0.0;
+            lanes_.clear(j);
             continue;
         }
         const double* const sum = sum_.data() + j * stride_;
         const double* const square = square_.data() + j * stride_;
         const double per_row = 1.0 / n_[j];
-        LogProduct determinant;
-        for (std::size_t i = 0; i < dimensions_; ++i) {
-            const double m = sum[i] * per_row;
-            const double variance = std::max(floor_[i], square[i] * per_row - m * m);
-            mean[i * kLanes] = m;
-            precision[i * kLanes] = 0.5 / variance;
-            determinant.multiply(variance);
-        }
-        constant_[j] = portable_log(n_[j] / static_cast<double>(rows)) - 0.5 * determinant.log();
+        const auto mean = [&](std::size_t i) { return sum[i] * per_row; };
+        const auto variance = [&](std::size_t i) {
+            return std::max(floor_[i], square[i] * per_row - mean(i) * mean(i));
+        };
+        lanes_.set(j, mean, variance, portable_log(n_[j] / static_cast<double>(rows)));
     }
 }
 
@@ -222,24 +178,12 @@ void DiagonalEm::fit(const Rows& rows, std::span<std::int32_t> component, const 
     }
 }
 
-void DiagonalEm::move(std::span<const double> offset) noexcept {
-    for (std::size_t b = 0; b < blocks_; ++b) {
-        for (std::size_t i = 0; i < dimensions_; ++i) {
-            for (std::size_t lane = 0; lane < kLanes; ++lane) {
-                mean_[(b * dimensions_ + i) * kLanes + lane] += offset[i];
-            }
-        }
-    }
-}
-
 std::int32_t DiagonalEm::best(const double* row) const noexcept {
     std::size_t best = 0;
     double highest = kNothing;
-    for (std::size_t b = 0; b < blocks_; ++b) {
+    for (std::size_t b = 0; b < lanes_.blocks(); ++b) {
         double joint[kLanes];
-        const std::size_t at = b * dimensions_ * kLanes;
-        block_log_joint<1>(mean_.data() + at, precision_.data() + at, constant_.data() + b * kLanes, &row, dimensions_,
-                           1, joint);
+        lanes_.log_density<1>(b, &row, joint, kLanes);
         for (std::size_t lane = 0; lane < kLanes; ++lane) {
             if (joint[lane] > highest) highest = joint[lane], best = b * kLanes + lane;
         }

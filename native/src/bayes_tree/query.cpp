@@ -16,11 +16,12 @@ constexpr float kLeastLog2 = -1e30F;  // a log density that is finite however fa
 constexpr float kMostAbove = 500.0F;  // values may exceed the origin by this power of two before it is moved
 constexpr double kCancelled = 1e-4;   // what is left of a sum after a subtraction must be at least this share
 
-/// k of qbk unless the caller says otherwise: two classes starve the true one (see the docs), four do not.
-std::size_t default_refined_classes(std::size_t classes) noexcept {
+/// k of qbk for this number of classes.
+std::size_t turns_per_round(std::int32_t asked, std::size_t classes) noexcept {
+    if (asked > 0) return static_cast<std::size_t>(asked);
     std::size_t log2 = 0;
     while ((std::size_t{2} << log2) <= classes) ++log2;
-    return std::min(classes, std::max<std::size_t>(4, log2));
+    return std::max<std::size_t>(asked == kPublishedK ? 2 : 4, log2);
 }
 
 std::size_t round_up_to_8(std::size_t n) noexcept {
@@ -171,8 +172,7 @@ void Query::rebase(ClassState& state) {
 /// The classes with the highest joint densities take turns, the best one first (qbk); those with nothing left to refine
 /// are passed over.
 void Query::choose_classes() {
-    const auto asked = static_cast<std::size_t>(settings_.refined_classes);
-    const std::size_t k = std::min(asked == 0 ? default_refined_classes(classes_) : asked, open_classes_);
+    const std::size_t k = std::min(turns_per_round(settings_.refined_classes, classes_), open_classes_);
     turns_.clear();
     for (std::size_t c = 0; c < classes_; ++c) {
         if (state_[c].entries.empty()) continue;

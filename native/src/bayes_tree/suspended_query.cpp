@@ -96,7 +96,7 @@ void Query::resume(const Forest& forest, std::span<const std::byte> bytes) {
     next.settings_.refined_classes = in.value<std::int32_t>();
     next.classes_ = in.value<std::uint64_t>();
     Reader::require(next.classes_ == forest.classes(), "the number of classes differs");
-    Reader::require(next.settings_.refined_classes >= 0, "its settings are damaged");
+    Reader::require(next.settings_.refined_classes >= kPublishedK, "its settings are damaged");
     next.steps_ = in.value<std::int64_t>();
     next.open_classes_ = in.value<std::uint64_t>();
     in.array(next.x_);

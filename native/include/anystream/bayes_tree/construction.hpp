@@ -30,8 +30,14 @@ struct BuildStopped : std::exception {
     [[nodiscard]] const char* what() const noexcept override { return "the construction was stopped"; }
 };
 
-/// Throws std::invalid_argument unless there is an object and the options make sense.
+/// Throws std::invalid_argument unless there are objects with values that can be squared and the options make sense.
 void require_buildable(const Points& points, const BuildOptions& options);
+
+/// Throws std::invalid_argument unless there is a kernel variance.
+void require_kernel_variance(const BuildOptions& options);
+
+/// The same tree with its nodes numbered breadth first from `root`; nodes that hang nowhere are left out.
+[[nodiscard]] TreeShape breadth_first(const TreeShape& tree, std::int32_t root);
 
 inline void throw_if_stopped(const BuildOptions& options) {
     if (options.stop != nullptr && options.stop->is_set()) throw BuildStopped{};

@@ -1,10 +1,4 @@
 // One split of EMTopDown: a mixture of at most k diagonal Gaussians for a set of rows, and the best component of a row.
-//
-// Components lie side by side as lanes, so that one row meets eight of them at once:
-//
-//     mean     [block of 8 components][dimension][8]
-//     precision                                       1 / (2 variance)
-//     constant [block of 8 components][8]             log weight - 1/2 log |variance|; -inf in lanes without component
 #pragma once
 
 #include <cstddef>
@@ -12,6 +6,8 @@
 #include <functional>
 #include <span>
 #include <vector>
+
+#include "anystream/bayes_tree/gaussian_lanes.hpp"
 
 namespace anystream::bayes_tree {
 
@@ -54,14 +50,12 @@ class DiagonalEm {
              const std::function<void()>& poll);
 
     /// Moves the mixture by `offset`, (dimensions,): undoes a shift of the rows it was fitted to.
-    void move(std::span<const double> offset) noexcept;
+    void move(std::span<const double> offset) noexcept { lanes_.move(offset.data()); }
 
     /// The most probable component of a row with at least `dimensions` values.
     [[nodiscard]] std::int32_t best(const double* row) const noexcept;
 
   private:
-    struct Moments;  // a view of one component's n, LS, SS
-
     std::size_t start(const Rows& rows);
     double expect(const Rows& rows, std::span<std::int32_t> component);
     void maximise(std::size_t rows);
@@ -69,11 +63,11 @@ class DiagonalEm {
     std::size_t dimensions_;
     std::size_t stride_;
     std::size_t components_;
-    std::size_t blocks_;
     std::span<const double> floor_;
-    std::vector<double> mean_, precision_, constant_;  // the lanes
-    std::vector<double> n_, sum_, square_;             // per component: n, LS, SS (stride)
-    std::vector<std::int32_t> member_, moved_;         // Var-Part: rows by cluster
+    GaussianLanes lanes_;
+    std::vector<double> joints_, share_;        // of the rows in hand, with every component
+    std::vector<double> n_, sum_, square_;      // of every component: n, LS, SS (stride)
+    std::vector<std::int32_t> member_, moved_;  // Var-Part: rows by cluster
 };
 
 }  // namespace anystream::bayes_tree

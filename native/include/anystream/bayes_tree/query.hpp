@@ -19,10 +19,13 @@ namespace anystream::bayes_tree {
 enum class Descent : std::int32_t { global_best, breadth_first, depth_first };
 enum class Decision : std::int32_t { mixture, ensemble, nearest };
 
+inline constexpr std::int32_t kAutomaticK = 0;   // max(4, floor(log2 L)): two classes starve the true one, four do not
+inline constexpr std::int32_t kPublishedK = -1;  // max(2, floor(log2 L))
+
 struct QuerySettings {
     Descent descent = Descent::global_best;
     Decision decision = Decision::ensemble;
-    std::int32_t refined_classes = 0;  // k of qbk; 0: min(L, max(4, floor(log2 L)))
+    std::int32_t refined_classes = kAutomaticK;  // k of qbk
 };
 
 /// Reusable: `open` starts a new query in the memory of the last one. One thread at a time.

@@ -1,0 +1,212 @@
+"""What every anytime classifier offers, once it can answer a batch and open a query."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from anystream.anytime.answer import Answer
+from anystream.anytime.budget import Budget, BudgetLike
+from anystream.anytime.query import Query
+from anystream.anytime.stages import check_stages
+from anystream.model_file import ModelFile, write_model
+
+LARGEST = 1e100
+"""Features beyond this are refused: their squares would leave the range of a double."""
+
+
+class AnytimeClassifierMixin:
+    """The anytime contract on top of scikit-learn's estimator.
+
+    A classifier that inherits this has a constructor parameter `budget` (the steps that a call without a budget of
+    its own spends per record) and supplies what stands under "for classifiers" below. Its answers at a budget in steps
+    depend on the record and the model alone: not on the rest of the batch, the number of threads or the clock.
+    """
+
+    budget: int
+    classes_: NDArray[Any]
+    n_features_in_: int
+
+    kind: ClassVar[str]
+    """The name under which model files of this classifier are written."""
+    file_version: ClassVar[int] = 1
+
+    # -- for classifiers -------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _answer(
+        self, queries: NDArray[np.float64], budget: Budget
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Probabilities, steps and certificates of validated records."""
+
+    @abstractmethod
+    def _staged_proba(self, queries: NDArray[np.float64], stages: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
+        """Probabilities of validated records after each of the ascending numbers of steps."""
+
+    @abstractmethod
+    def _open_query(self, row: NDArray[np.float64]) -> Query:
+        """A query at budget 0. The row is checked for its length and for infinite values here, not before."""
+
+    @abstractmethod
+    def _resume_query(self, state: Any) -> Query:
+        """A query from its `state`."""
+
+    @abstractmethod
+    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Metadata and arrays from which `_from_file` makes the model again."""
+
+    @classmethod
+    @abstractmethod
+    def _from_file(cls, file: ModelFile, *, mapped: bool) -> Self:
+        """The model that `_to_file` described, every value checked before it is used."""
+
+    @classmethod
+    @abstractmethod
+    def merge(cls, models: Sequence[Self]) -> Self:
+        """One model of all the data that `models` were fitted on."""
+
+    # -- the scikit-learn surface ----------------------------------------------------------------------------------
+
+    def predict(self, X: ArrayLike, *, budget: BudgetLike = None) -> NDArray[Any]:
+        """The likeliest class of each record.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_records, n_features)
+            Records; NaN stands for a missing value.
+        budget : int, timedelta or Budget, optional
+            How much work the answers may cost; a number is steps per record. Default: the parameter `budget`.
+        """
+        return self.classify(X, budget=budget).labels
+
+    def predict_proba(self, X: ArrayLike, *, budget: BudgetLike = None) -> NDArray[np.float64]:
+        """Probabilities of the classes for each record, in the order of `classes_`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_records, n_features)
+            Records; NaN stands for a missing value.
+        budget : int, timedelta or Budget, optional
+            How much work the answers may cost; a number is steps per record. Default: the parameter `budget`.
+        """
+        return self.classify(X, budget=budget).proba
+
+    def classify(self, X: ArrayLike, *, budget: BudgetLike = None) -> Answer:
+        """Labels and probabilities, with the steps that they took and whether more could change them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_records, n_features)
+            Records; NaN stands for a missing value.
+        budget : int, timedelta or Budget, optional
+            How much work the answers may cost; a number is steps per record. Default: the parameter `budget`.
+        """
+        started = time.perf_counter()
+        begun = self._budget(budget).begin()
+        check_is_fitted(self)
+        queries = self._validate_queries(X)
+        proba, steps, certified = self._answer(queries, begun)
+        labels = self.classes_[proba.argmax(axis=1)]
+        return Answer(labels, proba, steps, certified, time.perf_counter() - started)
+
+    def staged_predict_proba(
+        self, X: ArrayLike, *, stages: Sequence[int] | None = None
+    ) -> Iterator[NDArray[np.float64]]:
+        """Probabilities as they were after each of `stages` steps.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_records, n_features)
+            Records; NaN stands for a missing value.
+        stages : sequence of int, optional
+            Ascending numbers of steps. Default: 0, 1, 2, ... up to the parameter `budget`.
+
+        Yields
+        ------
+        array of shape (n_records, n_classes)
+            One for each stage.
+        """
+        check_is_fitted(self)
+        steps = check_stages(range(self.budget + 1) if stages is None else stages)
+        yield from self._staged_proba(self._validate_queries(X), steps)
+
+    def staged_predict(self, X: ArrayLike, *, stages: Sequence[int] | None = None) -> Iterator[NDArray[Any]]:
+        """Labels as they were after each of `stages` steps; see `staged_predict_proba`."""
+        for proba in self.staged_predict_proba(X, stages=stages):
+            yield self.classes_[proba.argmax(axis=1)]
+
+    # -- one record in the hand ------------------------------------------------------------------------------------
+
+    def query(self, x: ArrayLike | None = None, *, state: Any = None) -> Query:
+        """One classification to be refined step by step.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), optional
+            The record; NaN stands for a missing value.
+        state : optional
+            The `state` of an earlier query of this model, instead of `x`: the query goes on from there.
+        """
+        if not hasattr(self, "classes_"):
+            check_is_fitted(self)
+        if (x is None) == (state is None):
+            raise TypeError("query takes a record or the state of an earlier query, and not both")
+        if x is None:
+            return self._resume_query(state)
+        row = np.ascontiguousarray(x, dtype=np.float64)
+        if row.ndim != 1:
+            raise ValueError(f"a query is one record, this has the shape {row.shape}; use classify for a batch")
+        return self._open_query(row)
+
+    # -- keeping -----------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a file that holds no code; `anystream.load` reads it.
+
+        The file is complete or not there: it is written beside its place and then moved.
+        """
+        check_is_fitted(self)
+        metadata, arrays = self._to_file()
+        write_model(path, kind=self.kind, version=self.file_version, metadata=metadata, arrays=arrays)
+
+    # -- validation --------------------------------------------------------------------------------------------------
+
+    def _budget(self, budget: BudgetLike) -> Budget:
+        return Budget(steps=self.budget) if budget is None else Budget.of(budget)
+
+    def _validate_queries(self, X: ArrayLike) -> NDArray[np.float64]:
+        queries = validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite="allow-nan", reset=False)
+        return np.asarray(queries)
+
+    def _validate_training(
+        self, X: ArrayLike, y: ArrayLike, *, reset: bool
+    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        points, labels = validate_data(
+            self,
+            X,
+            y,
+            dtype=np.float64,
+            order="C",
+            ensure_all_finite="allow-nan",
+            ensure_min_features=1,
+            reset=reset,
+        )
+        check_classification_targets(labels)
+        if points.size and np.nanmax(np.abs(points), initial=0.0) > LARGEST:
+            raise ValueError(
+                f"a feature is larger than {LARGEST:g}; rescale the data or mark the value as missing (NaN)"
+            )
+        return np.asarray(points), column_or_1d(labels)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]  # scikit-learn's BaseEstimator comes later in the MRO
+        tags.input_tags.allow_nan = True
+        return tags

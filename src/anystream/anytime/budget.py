@@ -1,0 +1,129 @@
+"""How much work an answer may cost."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from numbers import Integral, Real
+from typing import TypeAlias
+
+from anystream._native import StopToken
+
+BudgetLike: TypeAlias = "Budget | int | timedelta | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much work an answer may cost: any of four limits, whichever ends first.
+
+    Parameters
+    ----------
+    steps : int, optional
+        Most steps per record. A step is the classifier's unit of work: one node read, one exemplar compared.
+    seconds : float or timedelta, optional
+        Most time for the whole call, from its beginning. The records of a batch share it evenly.
+    until : float, optional
+        The instant at which the whole call must end, on the clock of `time.monotonic`.
+    stop : StopToken, optional
+        Ends the work when another thread calls ``stop.set()``.
+
+    Notes
+    -----
+    Without any limit the work goes on until nothing is left to do. With a limit of zero there is still an answer: that
+    of the smallest set-up.
+
+    Examples
+    --------
+    >>> Budget(steps=20)
+    Budget(steps=20)
+    >>> Budget.of(timedelta(milliseconds=2))
+    Budget(seconds=0.002)
+    >>> Budget(steps=-1)
+    Traceback (most recent call last):
+    ...
+    ValueError: steps is -1; use 0 or more, or leave it out for no limit
+    """
+
+    steps: int | None = None
+    seconds: float | None = None
+    until: float | None = None
+    stop: StopToken | None = None
+
+    def __post_init__(self) -> None:
+        if self.steps is not None:
+            object.__setattr__(self, "steps", _count("steps", self.steps))
+        if isinstance(self.seconds, timedelta):
+            object.__setattr__(self, "seconds", self.seconds.total_seconds())
+        if self.seconds is not None:
+            object.__setattr__(self, "seconds", _duration("seconds", self.seconds))
+        if self.until is not None:
+            object.__setattr__(self, "until", _instant("until", self.until))
+        if self.stop is not None and not isinstance(self.stop, StopToken):
+            raise TypeError(f"stop is {self.stop!r}; use an anystream.StopToken, which native code can look at")
+
+    @classmethod
+    def of(cls, budget: BudgetLike) -> Budget:
+        """A budget from what callers write: a whole number is steps, a timedelta seconds, None no limit."""
+        if isinstance(budget, Budget):
+            return budget
+        if budget is None:
+            return cls()
+        if isinstance(budget, timedelta):
+            return cls(seconds=budget.total_seconds())
+        if isinstance(budget, Integral) and not isinstance(budget, bool):
+            return cls(steps=int(budget))
+        raise TypeError(
+            f"budget is {budget!r}; use a whole number of steps, a timedelta, or Budget(steps=…, seconds=…, until=…, stop=…)"
+        )
+
+    @property
+    def timed(self) -> bool:
+        """Whether the clock or another thread can end the work, so that the depth of an answer can vary."""
+        return self.seconds is not None or self.until is not None or self.stop is not None
+
+    def begin(self) -> Budget:
+        """The same budget with the clock started: seconds become an instant."""
+        if self.seconds is None:
+            return self
+        until = time.monotonic() + self.seconds
+        return Budget(self.steps, None, until if self.until is None else min(until, self.until), self.stop)
+
+    def limits(self) -> tuple[int, int, StopToken | None]:
+        """Steps, nanoseconds from now, and the token, as native calls take them; -1 is no limit."""
+        steps = -1 if self.steps is None else self.steps
+        seconds = math.inf if self.seconds is None else self.seconds
+        if self.until is not None:
+            seconds = min(seconds, max(0.0, self.until - time.monotonic()))
+        return steps, -1 if seconds > _LONGEST_S else int(seconds * 1e9), self.stop
+
+    def __repr__(self) -> str:
+        given = ((name, getattr(self, name)) for name in ("steps", "seconds", "until", "stop"))
+        return f"Budget({', '.join(f'{name}={value!r}' for name, value in given if value is not None)})"
+
+
+_LONGEST_S = 1e9  # three decades: what lies beyond is no limit
+
+
+def _count(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} is {value!r}; use a whole number")
+    if value < 0:
+        raise ValueError(f"{name} is {value}; use 0 or more, or leave it out for no limit")
+    return min(int(value), 2**62)
+
+
+def _instant(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} is {value!r}; use a number of seconds")
+    if math.isnan(value):
+        raise ValueError(f"{name} is NaN; use a number of seconds")
+    return float(value)
+
+
+def _duration(name: str, value: object) -> float:
+    seconds = _instant(name, value)
+    if seconds < 0:
+        raise ValueError(f"{name} is {seconds}; use 0 or more, or leave it out for no limit")
+    return seconds

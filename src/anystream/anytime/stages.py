@@ -1,0 +1,29 @@
+"""The numbers of steps after which answers are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def check_stages(stages: Iterable[int]) -> NDArray[np.int64]:
+    """Ascending whole numbers of steps from 0 on, as an array.
+
+    Examples
+    --------
+    >>> check_stages([0, 1, 10])
+    array([ 0,  1, 10])
+    >>> check_stages([10, 1])
+    Traceback (most recent call last):
+    ...
+    ValueError: stages are [10, 1]; use ascending numbers of steps from 0 on
+    """
+    given = list(stages)
+    steps = np.asarray(given)
+    if steps.ndim != 1 or steps.size == 0 or steps.dtype.kind not in "iu":
+        raise ValueError(f"stages are {given!r}; use at least one whole number of steps")
+    if steps[0] < 0 or np.any(np.diff(steps) <= 0):
+        raise ValueError(f"stages are {given!r}; use ascending numbers of steps from 0 on")
+    return steps.astype(np.int64)

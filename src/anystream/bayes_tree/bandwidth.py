@@ -1,0 +1,35 @@
+"""The width of the kernels at the leaves, by name."""
+
+from __future__ import annotations
+
+import math
+import re
+
+_FACTOR = re.compile(r"f(\d*\.?\d+(?:e-?\d+)?)")
+
+
+def parse_bandwidth(bandwidth: object) -> tuple[str, float]:
+    """The method and its alpha.
+
+    =========  ========================================================  ===================================
+    name       kernel in dimension i                                     statistics of
+    =========  ========================================================  ===================================
+    langley    standard deviation (max_i - min_i) / sqrt(|T|)  (Eq. 18)   the class
+    haerdle    standard deviation (4 / ((d+2) |T|))^(1/(d+4)) sigma_i     the class  (Eq. 17)
+    f<alpha>   variance alpha * sigma_i^2  (Eq. 19)                       all data
+    =========  ========================================================  ===================================
+
+    Examples
+    --------
+    >>> parse_bandwidth("f0.05")
+    ('factor', 0.05)
+    >>> parse_bandwidth("langley")
+    ('langley', 1.0)
+    """
+    if bandwidth in ("langley", "haerdle"):
+        return str(bandwidth), 1.0
+    match = _FACTOR.fullmatch(bandwidth) if isinstance(bandwidth, str) else None
+    alpha = float(match[1]) if match else 0.0
+    if not (alpha > 0 and math.isfinite(alpha)):
+        raise ValueError(f"bandwidth is {bandwidth!r}; use 'langley', 'haerdle' or 'f' and a factor such as 'f0.05'")
+    return "factor", alpha
