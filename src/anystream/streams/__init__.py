@@ -1,7 +1,7 @@
-"""Streams: records in an order that matters, made by rule and chance.
+"""Streams: records in an order that matters, made by rule and chance or loaded.
 
-The generators (`SEA`, `Sine`, `MovingGaussians`, `JapaneseFlag`, `RandomRBF`) are read alike:
-``batches(size)``, ``records()`` and ``take(n)``.
+Generators (`SEA`, `Sine`, `MovingGaussians`, `JapaneseFlag`, `RandomRBF`) and data sets (`load_dataset`) are
+read alike: ``batches(size)``, ``records()`` and ``take(n)``.
 
 Examples
 --------
@@ -11,8 +11,10 @@ Examples
 [((400, 3), (400,)), ((400, 3), (400,)), ((200, 3), (200,))]
 """
 
+from anystream.streams.dataset import Dataset
 from anystream.streams.generated import GeneratedStream
 from anystream.streams.japanese_flag import JapaneseFlag
+from anystream.streams.load import DatasetNotFound, available_datasets, load_dataset
 from anystream.streams.moving_gaussians import MovingGaussians
 from anystream.streams.random_rbf import RandomRBF
 from anystream.streams.sea import SEA
@@ -20,9 +22,13 @@ from anystream.streams.sine import Sine
 
 __all__ = [
     "SEA",
+    "Dataset",
+    "DatasetNotFound",
     "GeneratedStream",
     "JapaneseFlag",
     "MovingGaussians",
     "RandomRBF",
     "Sine",
+    "available_datasets",
+    "load_dataset",
 ]
