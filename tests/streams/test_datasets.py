@@ -18,6 +18,8 @@ from scipy.sparse import csr_matrix
 from anystream.streams import Dataset, DatasetNotFound, available_datasets, load_dataset
 from anystream.streams.npz import read_npz, write_npz
 
+# the file is written anew for every example
+FILE_EACH_TIME = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 BUNDLED = ("breast_cancer", "digits", "iris", "wine")
 X = np.array([[0.5, 1.0], [1.5, 0.0], [2.5, 2.0], [3.5, 1.0], [4.5, 0.0]], dtype=np.float32)
 Y = np.array([0, 1, 2, 1, 0], dtype=np.uint8)
@@ -198,7 +200,7 @@ def test_a_file_that_is_no_archive_is_named(home):
             load_dataset(name)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # the file is written anew each time
+@FILE_EACH_TIME
 @given(data=st.data())
 def test_damage_gives_a_data_set_or_an_error_that_names_the_file(tmp_path, data):
     path = tmp_path / "damaged.npz"
@@ -361,6 +363,7 @@ def dense(records):
     return records if isinstance(records, np.ndarray) else records.toarray()
 
 
+@settings(deadline=None)
 @given(data=datasets(), size=st.integers(1, 50), start=st.integers(0, 45))
 def test_batches_and_records_are_the_set_in_order(data, size, start):
     rest, labels = dense(data.X)[start:], data.y[start:]
@@ -376,6 +379,7 @@ def test_batches_and_records_are_the_set_in_order(data, size, start):
         data.take(data.n_records + 1)
 
 
+@settings(deadline=None)
 @given(data=datasets(), seed=st.integers(0, 9))
 def test_shuffling_keeps_records_labels_and_split_together(data, seed):
     def rows(of):
@@ -393,7 +397,7 @@ def test_shuffling_changes_the_order():
     assert not np.array_equal(iris.shuffled(1).y, iris.shuffled(2).y)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # the file is written anew each time
+@FILE_EACH_TIME
 @given(data=datasets())
 def test_what_is_written_is_read_again(tmp_path, data):
     write_npz(data, tmp_path / "drawn.npz")

@@ -6,7 +6,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anystream.streams import SEA, JapaneseFlag, MovingGaussians, RandomRBF, Sine
@@ -53,6 +53,7 @@ def segments(stream):
     return zip(stream.concepts, bounds[:-1], bounds[1:], strict=True)
 
 
+@settings(deadline=None)
 @given(stream=streams(), size=st.integers(1, N + 10), start=st.integers(0, N - 1))
 def test_the_content_depends_neither_on_the_size_of_the_batches_nor_on_the_start(stream, size, start):
     size = max(size, N // 50)
@@ -65,6 +66,7 @@ def test_the_content_depends_neither_on_the_size_of_the_batches_nor_on_the_start
     assert same(stream.take(N - start, start=start), (X[start:], y[start:]))
 
 
+@settings(deadline=None)
 @given(stream=streams(), start=st.integers(0, N - 1))
 def test_records_are_the_batches_flattened(stream, start):
     X, y = stream.take(N)
@@ -80,6 +82,7 @@ def test_single_record_batches_are_the_stream():
     assert same(joined, stream.take(200))
 
 
+@settings(deadline=None)
 @given(stream=streams())
 def test_shapes_types_and_labels_are_as_told(stream):
     X, y = next(stream.batches(50))
@@ -92,6 +95,7 @@ def test_shapes_types_and_labels_are_as_told(stream):
     assert stream.classes.tolist() == list(range(stream.n_classes))
 
 
+@settings(deadline=None)
 @given(stream=streams(), other=st.integers(1, 2**70))
 def test_the_seed_is_the_stream(stream, other):
     again = pickle.loads(pickle.dumps(stream))
@@ -102,6 +106,7 @@ def test_the_seed_is_the_stream(stream, other):
     assert not np.array_equal(different.take(10)[0], stream.take(10)[0])
 
 
+@settings(deadline=None)
 @given(stream=streams(), n_records=st.integers(1, N))
 def test_a_finite_stream_is_the_beginning_of_the_endless_one(stream, n_records):
     kept = [at for at in stream.drifts if at < n_records]
@@ -118,6 +123,7 @@ def test_an_endless_stream_goes_on():
     assert len(list(islice(stream.records(start=10**12), 10))) == 10
 
 
+@settings(deadline=None)
 @given(stream=streams())
 def test_each_concept_holds_from_its_drift_to_the_next(stream):
     X, y = stream.take(N)
@@ -127,6 +133,7 @@ def test_each_concept_holds_from_its_drift_to_the_next(stream):
         assert stream.concept_at(first) == stream.concept_at(last - 1) == concept
 
 
+@settings(deadline=None)
 @given(stream=streams(noise=st.just(0.0)), noise=st.sampled_from([0.05, 0.3, 1.0]))
 def test_noise_wrongs_its_share_of_the_labels_and_nothing_else(stream, noise):
     X, y = stream.take(N)
@@ -145,6 +152,7 @@ def test_a_wrong_label_is_any_other_class():
     assert shift[1:].min() > 0.9 * N / 3
 
 
+@settings(deadline=None)
 @given(stream=streams(noise=st.just(0.0), kinds=(SEA, Sine, JapaneseFlag)))
 def test_labels_follow_the_rule_exactly(stream):
     rules = {
@@ -190,6 +198,7 @@ def test_the_bayes_rule_of_the_gaussians_errs_on_a_tenth():
     assert abs(((log_narrow > log_wide) != y).mean() - 0.1) < 0.004
 
 
+@settings(deadline=None)
 @given(seed=st.integers(0, 1000))
 def test_swapping_exchanges_the_labels_and_moves_no_point(seed):
     X, y = MovingGaussians(seed=seed).take(500)
@@ -198,6 +207,7 @@ def test_swapping_exchanges_the_labels_and_moves_no_point(seed):
     assert np.array_equal(y, 1 - swapped_y)
 
 
+@settings(deadline=None)
 @given(stream=streams(kinds=(RandomRBF,), noise=st.just(0.0)), start=st.integers(0, 10**6))
 def test_rbf_records_lie_at_the_centres_of_their_time_when_nothing_spreads(stream, start):
     stream = replace(stream, spread=0.0, n_records=None)
