@@ -467,9 +467,7 @@ DOCUMENTED = {  # records, features, classes, training records
 
 
 @pytest.mark.data
-@pytest.mark.skipif(
-    not os.environ.get("ANYSTREAM_DATA"), reason="ANYSTREAM_DATA names no directory of data sets"
-)
+@pytest.mark.skipif(not os.environ.get("ANYSTREAM_DATA"), reason="ANYSTREAM_DATA names no directory of data sets")
 def test_every_file_of_the_data_home_loads():
     paths = sorted(Path(os.environ["ANYSTREAM_DATA"]).expanduser().glob("*.npz"))
     assert paths

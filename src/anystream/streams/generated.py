@@ -78,9 +78,7 @@ class GeneratedStream(ABC, Generic[Concept]):
                 "noise", self.noise, wanted="the share of wrong labels, from 0 to 1", least=0.0, most=1.0
             ),
             "concepts": tuple(self._check_concept(concept) for concept in _listed("concepts", self.concepts)),
-            "drifts": tuple(
-                whole_number("a position in drifts", at, least=1) for at in _listed("drifts", self.drifts)
-            ),
+            "drifts": tuple(whole_number("a position in drifts", at, least=1) for at in _listed("drifts", self.drifts)),
         }
         if self.n_records is not None:
             checked["n_records"] = whole_number("n_records", self.n_records, least=1)

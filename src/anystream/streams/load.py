@@ -122,9 +122,7 @@ def _fetched(name: str) -> Dataset:
 
 def _from_openml(name: str, bunch: Any) -> Dataset:
     if bunch.target is None or np.ndim(bunch.target) != 1 or np.asarray(bunch.target).dtype.kind == "f":
-        raise ValueError(
-            f"{name} of OpenML has no single column of class labels; choose a classification set"
-        )
+        raise ValueError(f"{name} of OpenML has no single column of class labels; choose a classification set")
     classes, y = np.unique(bunch.target.astype(str), return_inverse=True)
     X = bunch.data.astype(np.float64)
     feature_names = tuple(map(str, bunch.feature_names))

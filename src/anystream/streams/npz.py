@@ -46,9 +46,7 @@ def write_npz(dataset: Dataset, path: Path) -> None:
     """Write a data set to a file, all of it or nothing; the directory is made if need be."""
     X = dataset.X
     dense = isinstance(X, np.ndarray)
-    arrays = (
-        {"X": X} if dense else {"indptr": X.indptr, "indices": X.indices, "data": X.data, "shape": X.shape}
-    )
+    arrays = {"X": X} if dense else {"indptr": X.indptr, "indices": X.indices, "data": X.data, "shape": X.shape}
     if dataset.is_test is not None:
         arrays["is_test"] = dataset.is_test
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -79,11 +77,7 @@ def _dataset(name: str, arrays: Arrays) -> Dataset:
     names = arrays["class_names"] if "class_names" in arrays else np.arange(y.max() + 1)
     if not 0 <= y.min() <= y.max() < len(names):
         raise ValueError(f"y has codes from {y.min()} to {y.max()} for {len(names)} class names")
-    features = (
-        arrays["feature_names"]
-        if "feature_names" in arrays
-        else [f"x{column}" for column in range(n_features)]
-    )
+    features = arrays["feature_names"] if "feature_names" in arrays else [f"x{column}" for column in range(n_features)]
     _require_length("feature_names", features, n_features)
     feature_names = tuple(map(str, features))
 
@@ -163,9 +157,7 @@ def _categories(arrays: Arrays, feature_names: tuple[str, ...]) -> dict[str, tup
     return {column: tuple(map(str, labels)) for column, labels in stored.items()}
 
 
-def _categorical(
-    arrays: Arrays, feature_names: tuple[str, ...], categories: Mapping[str, Any]
-) -> tuple[int, ...]:
+def _categorical(arrays: Arrays, feature_names: tuple[str, ...], categories: Mapping[str, Any]) -> tuple[int, ...]:
     columns = {feature_names.index(column) for column in categories}
     if "categorical" in arrays:
         columns |= set(arrays["categorical"].astype(int).tolist())
