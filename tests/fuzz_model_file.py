@@ -195,9 +195,7 @@ def edit_node(root: Any, rng: random.Random) -> None:
         case 0:
             del parent[key]
         case 1 if isinstance(parent, dict):
-            parent[rng.choice(("new", "_padding_9", "", RAW, rng.choice(keys) if keys else "other"))] = (
-                parent[key]
-            )
+            parent[rng.choice(("new", "_padding_9", "", RAW, rng.choice(keys) if keys else "other"))] = parent[key]
         case 2:
             parent[key] = RAW
         case 3 if isinstance(parent[key], int):
@@ -231,9 +229,7 @@ def edit_content(data: bytes, rng: random.Random) -> bytes:
         for name, entry in content.items():
             if not name.startswith("_padding_"):
                 values = bytearray(payload[slice(*entry["data_offsets"])])
-                arrays[name] = np.frombuffer(values, model_file._DTYPES[entry["dtype"]]).reshape(
-                    entry["shape"]
-                )
+                arrays[name] = np.frombuffer(values, model_file._DTYPES[entry["dtype"]]).reshape(entry["shape"])
         for _ in range(rng.choice((1, 1, 2))):
             edit_arrays(arrays, rng)
         version = int(fields["version"]) if rng.random() < 0.95 else rng.choice((1, 3, 999))
@@ -262,9 +258,7 @@ def edit_arrays(arrays: dict[str, Any], rng: random.Random) -> None:
         case 5:
             arrays[name] = array[::-1]
         case _ if array.dtype.kind == "f":
-            array.flat[rng.randrange(array.size)] = rng.choice(
-                (np.nan, np.inf, -np.inf, -1.0, 0.0, 5e-324, 1e38)
-            )
+            array.flat[rng.randrange(array.size)] = rng.choice((np.nan, np.inf, -np.inf, -1.0, 0.0, 5e-324, 1e38))
         case _:
             raw = array.reshape(-1).view(np.uint8)
             bits = 8 * array.itemsize
@@ -335,9 +329,7 @@ class Campaign:
                 pass
             except Exception as problem:
                 raised_at = traceback.extract_tb(problem.__traceback__)[-1]
-                finding = (
-                    f"{target.__name__}: {type(problem).__name__} in {raised_at.name}:{raised_at.lineno}"
-                )
+                finding = f"{target.__name__}: {type(problem).__name__} in {raised_at.name}:{raised_at.lineno}"
                 if finding not in self.findings:
                     self.findings[finding] = self.folder / f"finding-{len(self.findings)}.safetensors"
                     self.findings[finding].write_bytes(data)

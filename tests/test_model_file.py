@@ -84,9 +84,7 @@ def described(content):
 
 
 @given(
-    arrays=st.dictionaries(
-        st.text(st.characters(exclude_categories=["Cs"]), min_size=1), any_arrays(), max_size=5
-    ),
+    arrays=st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), any_arrays(), max_size=5),
     metadata=st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), json_values(), max_size=4),
     version=st.integers(1, 10**9 - 1),
     mmap=st.booleans(),
@@ -251,9 +249,7 @@ def test_a_folder_a_pipe_or_an_unreadable_file_is_named_as_such(small, tmp_path,
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(model_file, "open", denied, raising=False)
-    with pytest.raises(
-        ModelFileError, match=r"cannot be read .*Permission denied.*; check path and permissions"
-    ):
+    with pytest.raises(ModelFileError, match=r"cannot be read .*Permission denied.*; check path and permissions"):
         read_model(small)
 
 
@@ -337,8 +333,7 @@ def forge(path, entries, payload=b"", sign=True, **changes):
     fields |= {key: value for key, value in changes.items() if value is not None}
     if sign:
         described_arrays = [
-            model_file._Entry(name, entry["dtype"], tuple(entry["shape"]), 0, 0)
-            for name, entry in entries.items()
+            model_file._Entry(name, entry["dtype"], tuple(entry["shape"]), 0, 0) for name, entry in entries.items()
         ]
         fields["checksum"] = changes.get("checksum") or model_file._header_sum(fields, described_arrays)
     for key in [key for key, value in changes.items() if value is None]:
@@ -480,9 +475,7 @@ def test_broken_headers_are_refused(tmp_path, header, message):
 def test_a_hostile_header_length_is_refused_and_not_allocated(tmp_path, length):
     path = tmp_path / "forged"
     path.write_bytes(length.to_bytes(8, "little") + b"{}      ")
-    refused(
-        path, f"of its 16 bytes it takes {length} for the header, allowed are multiples of 8 up to 16777216"
-    )
+    refused(path, f"of its 16 bytes it takes {length} for the header, allowed are multiples of 8 up to 16777216")
 
 
 def test_a_header_over_the_limit_is_refused_even_if_it_is_there(tmp_path):
@@ -523,9 +516,7 @@ near_entries = st.fixed_dictionaries(
     metadata=json_values(),
     mmap=st.booleans(),
 )
-def test_headers_that_are_nearly_right_are_refused_or_read_as_they_say(
-    folder, entries, payload, metadata, mmap
-):
+def test_headers_that_are_nearly_right_are_refused_or_read_as_they_say(folder, entries, payload, metadata, mmap):
     path = folder / "nearly"
     try:
         forge(path, entries, payload, metadata=json.dumps(metadata))
