@@ -4,11 +4,15 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "anystream/stop.hpp"
 
 namespace anystream::bindings {
 
@@ -43,7 +47,22 @@ inline void require_equal(const char* what, std::size_t got, std::size_t expecte
                                 std::to_string(expected));
 }
 
+/// How far a piece of work has come; any thread may look at it.
+struct Counter {
+    std::atomic<std::int64_t> value{0};
+};
+
+/// The limits of one call: -1 stands for no limit.
+[[nodiscard]] inline Limits make_limits(std::int64_t steps, std::int64_t nanoseconds, const StopFlag* stop) {
+    Limits limits;
+    if (steps >= 0) limits.steps = steps;
+    if (nanoseconds >= 0) limits.until = Clock::now() + std::chrono::nanoseconds(nanoseconds);
+    limits.flag = stop;
+    return limits;
+}
+
 void bind_stop(nb::module_& m);
+void bind_bayes_tree(nb::module_& m);
 void bind_tree_shape(nb::module_& m);
 
 }  // namespace anystream::bindings

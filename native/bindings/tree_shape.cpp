@@ -46,21 +46,16 @@ std::size_t at_least(const char* what, std::int64_t value, std::int64_t least) {
                                 std::to_string(least));
 }
 
-struct ProgressCounter {
-    std::atomic<std::int64_t> value{0};
-};
+;
 
 }  // namespace
 
 void bind_tree_shape(nb::module_& m) {
     nb::exception<BuildStopped>(m, "BuildStopped", PyExc_RuntimeError);
-    nb::class_<ProgressCounter>(m, "ProgressCounter", "Counts finished work; may be read while another thread works.")
-        .def(nb::init<>())
-        .def_prop_ro("value", [](const ProgressCounter& c) { return c.value.load(std::memory_order_relaxed); });
     m.def(
         "build_shape",
         [](const std::string& method, Matrix<double> points, std::int64_t fanout, std::uint64_t seed, int threads,
-           std::int64_t sample_size, std::optional<Vector<double>> kernel_variance, ProgressCounter* progress,
+           std::int64_t sample_size, std::optional<Vector<double>> kernel_variance, Counter* progress,
            const StopFlag* stop) {
             const Method& chosen = method_named(method);
             BuildOptions options;

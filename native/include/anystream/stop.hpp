@@ -30,9 +30,9 @@ class StopFlag {
 struct Limits {
     static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
-    std::int64_t steps = kUnlimited;                   // per record
+    std::int64_t steps = kUnlimited;                     // per record
     Clock::time_point until = Clock::time_point::max();  // for the whole call
-    const StopFlag* flag = nullptr;                    // borrowed; outlives the call
+    const StopFlag* flag = nullptr;                      // borrowed; outlives the call
 
     [[nodiscard]] bool timed() const noexcept { return until != Clock::time_point::max(); }
     [[nodiscard]] bool interruptible() const noexcept { return timed() || flag != nullptr; }
@@ -41,7 +41,8 @@ struct Limits {
 /// Polls the instant and the flag of some limits for one thread. Once due, it stays due.
 class StopWatch {
   public:
-    explicit StopWatch(const Limits& limits) noexcept : until_(limits.until), flag_(limits.flag), timed_(limits.timed()) {
+    explicit StopWatch(const Limits& limits) noexcept
+        : until_(limits.until), flag_(limits.flag), timed_(limits.timed()) {
         if (timed_) {
             last_look_ = Clock::now();
             due_ = last_look_ >= until_;

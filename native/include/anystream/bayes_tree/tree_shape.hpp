@@ -24,7 +24,8 @@ struct TreeShape {
     }
 };
 
-/// Objects of one class, row-major, borrowed. Values are finite and standardised (about unit variance over all classes).
+/// Objects of one class, row-major, borrowed. Values are finite and standardised (about unit variance over all
+/// classes).
 struct Points {
     std::span<const double> values;  // (size, dimensions)
     std::size_t dimensions;
