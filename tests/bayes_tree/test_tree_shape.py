@@ -1,6 +1,9 @@
 """The constructions of a Bayes tree: every object once, the fanout kept, and each method what its paper says."""
 
 import itertools
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -111,6 +114,31 @@ def test_the_shape_is_the_same_on_any_number_of_threads(method):
     assert_is_tree(alone, n, 7)
     assert_same(build(method, points, seed=5, threads=2), alone)
     assert_same(build(method, points, seed=5, threads=0), alone)
+
+
+BUILD_AND_PRINT = """
+import numpy as np
+from anystream import _native
+points = np.random.default_rng(0).normal(size=(600, 5))
+for method in ("em_top_down", "goldberger", "virtual_sampling"):
+    kernel_variance = None if method == "em_top_down" else np.full(5, 0.05)
+    shape = _native.build_shape(method, points, fanout=12, sample_size=300, kernel_variance=kernel_variance)
+    print(*(array.tolist() for array in shape))
+"""
+
+
+def test_the_shape_is_the_same_with_any_instructions():
+    levels = ["baseline", "avx2", "avx512"]
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", BUILD_AND_PRINT],
+            env=os.environ | {"ANYSTREAM_ISA": level},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for level in levels[: levels.index(_native.isa) + 1]
+    }
+    assert len(printed) == 1
 
 
 def test_the_seed_chooses_the_sample_and_nothing_else():

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kLanes = GaussianLanes::kLanes;
 constexpr double kNothing = GaussianLanes::kNothing;
 constexpr double kNegligible = -25.0;  // log of the smallest ratio to the best component that still counts, 1e-11
-constexpr std::size_t kAtOnce = 2;     // rows that share the loading of the components
+constexpr std::size_t kAtOnce = 32;    // rows whose joints are kept in hand
 
 inline std::size_t best_of(const double* joint, std::size_t components) noexcept {
     std::size_t best = 0;
@@ -18,15 +18,6 @@ inline std::size_t best_of(const double* joint, std::size_t components) noexcept
         if (joint[j] > joint[best]) best = j;
     }
     return best;
-}
-
-inline void add_row(const double* __restrict row, double weight, std::size_t stride, double* __restrict sum,
-                    double* __restrict square) noexcept {
-    for (std::size_t i = 0; i < stride; ++i) {
-        const double weighted = weight * row[i];
-        sum[i] += weighted;
-        square[i] += weighted * row[i];
-    }
 }
 
 /// A set of rows during Var-Part: member[first .. last), and the cut that promises most.
@@ -64,7 +55,7 @@ std::size_t DiagonalEm::start(const Rows& rows) {
         std::fill_n(sum, stride_, 0.0);
         std::fill_n(square, stride_, 0.0);
         for (std::size_t i = first; i < last; ++i) {
-            add_row(rows.row(static_cast<std::size_t>(member_[i])), 1.0, stride_, sum, square);
+            kernels_.add_moments(rows.row(static_cast<std::size_t>(member_[i])), 1.0, stride_, sum, square);
         }
         const auto n = static_cast<double>(last - first);
         n_[slot] = n;
@@ -119,10 +110,9 @@ double DiagonalEm::expect(const Rows& rows, std::span<std::int32_t> component) {
     LogProduct rest;
     for (std::size_t first = 0; first < rows.size(); first += kAtOnce) {
         const std::size_t count = std::min(kAtOnce, rows.size() - first);
-        const double* const pair[kAtOnce] = {rows.row(first), rows.row(first + count - 1)};
-        for (std::size_t b = 0; b < lanes_.blocks(); ++b) {
-            lanes_.log_density<kAtOnce>(b, pair, joints_.data() + b * kLanes, width);
-        }
+        const double* hand[kAtOnce];
+        for (std::size_t r = 0; r < count; ++r) hand[r] = rows.row(first + r);
+        lanes_.log_density(0, lanes_.blocks(), {hand, count}, joints_.data(), width);
         for (std::size_t r = 0; r < count; ++r) {
             const double* const joint = joints_.data() + r * width;
             const std::size_t best = best_of(joint, components_);
@@ -139,7 +129,8 @@ double DiagonalEm::expect(const Rows& rows, std::span<std::int32_t> component) {
                 if (share_[j] == 0.0) continue;
                 const double responsibility = share_[j] / total;
                 n_[j] += responsibility;
-                add_row(pair[r], responsibility, stride_, sum_.data() + j * stride_, square_.data() + j * stride_);
+                kernels_.add_moments(hand[r], responsibility, stride_, sum_.data() + j * stride_,
+                                     square_.data() + j * stride_);
             }
         }
     }
@@ -178,17 +169,13 @@ void DiagonalEm::fit(const Rows& rows, std::span<std::int32_t> component, const 
     }
 }
 
-std::int32_t DiagonalEm::best(const double* row) const noexcept {
-    std::size_t best = 0;
-    double highest = kNothing;
-    for (std::size_t b = 0; b < lanes_.blocks(); ++b) {
-        double joint[kLanes];
-        lanes_.log_density<1>(b, &row, joint, kLanes);
-        for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            if (joint[lane] > highest) highest = joint[lane], best = b * kLanes + lane;
-        }
+void DiagonalEm::best(std::span<const double* const> rows, std::int32_t* component) const {
+    const std::size_t width = lanes_.blocks() * kLanes;
+    std::vector<double> joints(rows.size() * width);
+    lanes_.log_density(0, lanes_.blocks(), rows, joints.data(), width);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+        component[r] = static_cast<std::int32_t>(best_of(joints.data() + r * width, components_));
     }
-    return static_cast<std::int32_t>(best);
 }
 
 }  // namespace anystream::bayes_tree

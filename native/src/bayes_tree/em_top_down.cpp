@@ -132,9 +132,11 @@ std::size_t Builder::cut_by_em(const Set& set, Workbench& bench, int threads) {
     bench.em.fit(bench.rows, std::span(bench.cluster).first(seen), EmSettings{}, [&] { throw_if_stopped(options_); });
     if (sampled) {
         bench.em.move(bench.centre);
-        parallel_for(set.size, 1024, threads, [&](std::size_t first, std::size_t last) {
+        parallel_for(set.size, 256, threads, [&](std::size_t first, std::size_t last) {
             throw_if_stopped(options_);
-            for (std::size_t i = first; i < last; ++i) bench.cluster[i] = bench.em.best(point(set.first + i));
+            std::vector<const double*> rows(last - first);
+            for (std::size_t i = first; i < last; ++i) rows[i - first] = point(set.first + i);
+            bench.em.best(rows, bench.cluster.data() + first);
         });
     }
     bench.sizes.assign(options_.fanout, 0);

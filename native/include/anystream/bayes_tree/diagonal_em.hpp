@@ -52,8 +52,8 @@ class DiagonalEm {
     /// Moves the mixture by `offset`, (dimensions,): undoes a shift of the rows it was fitted to.
     void move(std::span<const double> offset) noexcept { lanes_.move(offset.data()); }
 
-    /// The most probable component of a row with at least `dimensions` values.
-    [[nodiscard]] std::int32_t best(const double* row) const noexcept;
+    /// The most probable component of each row.
+    void best(std::span<const double* const> rows, std::int32_t* component) const;
 
   private:
     std::size_t start(const Rows& rows);
@@ -64,6 +64,7 @@ class DiagonalEm {
     std::size_t stride_;
     std::size_t components_;
     std::span<const double> floor_;
+    const LaneKernels& kernels_ = lane_kernels();
     GaussianLanes lanes_;
     std::vector<double> joints_, share_;        // of the rows in hand, with every component
     std::vector<double> n_, sum_, square_;      // of every component: n, LS, SS (stride)
