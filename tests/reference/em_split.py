@@ -38,10 +38,10 @@ def fit(x, responsibility, floor):
     return n / len(x), mean, np.maximum(variance, floor)
 
 
-def em_split(x, k, *, iterations=20, tolerance=1e-2, relative_floor=1e-2):
+def em_split(x, k, *, iterations=20, tolerance=1e-2):
     """The component of each row."""
     x = x - x.mean(axis=0)
-    floor = np.maximum(1e-9, relative_floor * x.var(axis=0))
+    floor = np.maximum(0.5 * k ** (-2 / x.shape[1]) * x.var(axis=0), 1e-9 * x.var(axis=0).max())
     clusters = var_part(x, k)
     responsibility = np.zeros((len(x), len(clusters)))
     for j, members in enumerate(clusters):

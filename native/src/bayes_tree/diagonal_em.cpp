@@ -1,6 +1,7 @@
 #include "anystream/bayes_tree/diagonal_em.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "anystream/portable_math.hpp"
 
@@ -9,8 +10,11 @@ namespace {
 
 constexpr std::size_t kLanes = GaussianLanes::kLanes;
 constexpr double kNothing = GaussianLanes::kNothing;
-constexpr double kNegligible = -25.0;  // log of the smallest ratio to the best component that still counts, 1e-11
-constexpr std::size_t kAtOnce = 32;    // rows whose joints are kept in hand
+constexpr int kMostIterations = 20;
+constexpr double kTolerance = 1e-2;      // the mean log likelihood has to rise by more
+constexpr double kFlatDimension = 1e-9;  // floor of a dimension, as a share of the widest one's variance
+constexpr double kNegligible = -25.0;    // log of the smallest ratio to the best component that still counts, 1e-11
+constexpr std::size_t kAtOnce = 32;      // rows whose joints are kept in hand
 
 inline std::size_t best_of(const double* joint, std::size_t components) noexcept {
     std::size_t best = 0;
@@ -30,11 +34,13 @@ struct Cluster {
 
 }  // namespace
 
-DiagonalEm::DiagonalEm(std::size_t dimensions, std::size_t components, std::span<const double> variance_floor)
+DiagonalEm::DiagonalEm(std::size_t dimensions, std::size_t components)
     : dimensions_(dimensions),
       stride_((dimensions + 7) / 8 * 8),
       components_(components),
-      floor_(variance_floor),
+      relative_floor_(
+          0.5 * portable_exp(-2.0 / static_cast<double>(dimensions) * portable_log(static_cast<double>(components)))),
+      floor_(dimensions),
       lanes_(dimensions, components),
       joints_(kAtOnce * lanes_.blocks() * kLanes),
       share_(components),
@@ -72,6 +78,7 @@ std::size_t DiagonalEm::start(const Rows& rows) {
     };
 
     std::vector<Cluster> clusters{summarise(0, 0, rows.size())};
+    measure_floor(rows.size());
     while (clusters.size() < components_) {
         std::size_t widest = 0;
         for (std::size_t c = 1; c < clusters.size(); ++c) {
@@ -97,6 +104,18 @@ std::size_t DiagonalEm::start(const Rows& rows) {
         clusters.push_back(summarise(clusters.size(), low, whole.last));
     }
     return clusters.size();
+}
+
+// From the moments of all rows, in place 0.
+void DiagonalEm::measure_floor(std::size_t rows) {
+    const auto n = static_cast<double>(rows);
+    double widest = 0.0;
+    for (std::size_t i = 0; i < dimensions_; ++i) {
+        floor_[i] = std::max(0.0, square_[i] / n - (sum_[i] / n) * (sum_[i] / n));
+        widest = std::max(widest, floor_[i]);
+    }
+    const double least = std::max(kFlatDimension * widest, std::numeric_limits<double>::min());
+    for (double& f : floor_) f = std::max(relative_floor_ * f, least);
 }
 
 // E: each row's best component and the moments under the responsibilities. Returns the log likelihood, up to a
@@ -155,16 +174,15 @@ void DiagonalEm::maximise(std::size_t rows) {
     }
 }
 
-void DiagonalEm::fit(const Rows& rows, std::span<std::int32_t> component, const EmSettings& settings,
-                     const std::function<void()>& poll) {
+void DiagonalEm::fit(const Rows& rows, std::span<std::int32_t> component, const std::function<void()>& poll) {
     const std::size_t clusters = start(rows);
     std::fill(n_.begin() + static_cast<std::ptrdiff_t>(clusters), n_.end(), 0.0);
     double before = kNothing;
-    for (int iteration = 0; iteration < settings.max_iterations; ++iteration) {
+    for (int iteration = 0; iteration < kMostIterations; ++iteration) {
         poll();
         maximise(rows.size());
         const double now = expect(rows, component);
-        if (!(now - before > settings.tolerance * static_cast<double>(rows.size()))) break;
+        if (!(now - before > kTolerance * static_cast<double>(rows.size()))) break;
         before = now;
     }
 }
