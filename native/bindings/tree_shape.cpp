@@ -46,8 +46,6 @@ std::size_t at_least(const char* what, std::int64_t value, std::int64_t least) {
                                 std::to_string(least));
 }
 
-;
-
 }  // namespace
 
 void bind_tree_shape(nb::module_& m) {
