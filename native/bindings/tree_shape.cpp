@@ -4,7 +4,6 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
-#include <atomic>
 #include <optional>
 
 #include "anystream/bayes_tree/em_top_down.hpp"
