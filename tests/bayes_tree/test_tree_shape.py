@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -230,14 +230,14 @@ def test_packing_equals_reference(method, points, fanout):
 
 
 @given(points=point_sets(largest=80), fanout=st.integers(3, 8))
-@settings(deadline=None)
 def test_guttman_equals_reference(points, fanout):
     assert_same(build("guttman", points, fanout), guttman.guttman(points, fanout))
 
 
 @pytest.mark.parametrize("method", ["goldberger", "virtual_sampling"])
 @given(n=st.integers(1, 60), d=st.integers(1, 4), fanout=st.integers(2, 7), seed=st.integers(0, 10_000))
-@settings(deadline=None, max_examples=40)
+@example(n=52, d=4, fanout=3, seed=5)  # a lone node chooses its group by the objects below it
+@settings(max_examples=40)
 def test_mixture_reduction_equals_reference(method, n, d, fanout, seed):
     rng = np.random.default_rng(seed)
     points = clustered(n, d, 1 + n // 8, seed, spread=0.3)
@@ -251,7 +251,6 @@ def partition(labels):
 
 
 @given(n=st.integers(30, 300), d=st.integers(1, 6), fanout=st.integers(2, 12), seed=st.integers(0, 10_000))
-@settings(deadline=None)
 def test_one_em_split_equals_reference(n, d, fanout, seed):
     points = clustered(n, d, 5, seed, spread=0.2)
     expected = em_split(points, fanout)
