@@ -7,9 +7,11 @@ from sklearn.datasets import load_digits
 from anystream import BayesTreeClassifier, Budget
 
 X, y = load_digits(return_X_y=True)
-model = BayesTreeClassifier().fit(X[1:], y[1:])
+held_out = 231
+rest = [i for i in range(len(X)) if i != held_out]
+model = BayesTreeClassifier().fit(X[rest], y[rest])
 
-query = model.query(X[0])
+query = model.query(X[held_out])
 print(f"at once:        {query.label} with probability {query.proba.max():.2f}")
 
 deadline = time.monotonic() + 200e-6
