@@ -109,7 +109,7 @@ def _digits(seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArra
     return moved.reshape(-1, 64), X_test, np.tile(y_train, len(moves)), y_test
 
 
-def _measure_capacity(model: BayesTreeClassifier, X: NDArray[np.float64], seconds: float = 0.5) -> float:
+def _measure_capacity(model: BayesTreeClassifier, X: NDArray[np.float64], seconds: float = 1.0) -> float:
     """Records a second that `model` answers at its full budget, in batches as the fixed policy takes them."""
     batch = X[:64]
     model.classify(batch)  # threads and caches

@@ -72,9 +72,9 @@ class Policy(Protocol):
 class DeadlineShare:
     """Everyone in the queue gets an equal share of the time to the earliest deadline.
 
-    Half of that time, to be exact: the other half is for those who arrive meanwhile. A batch then takes half a deadline D
-    at most, so nobody has waited longer than D/2 when the next one begins, and that one takes half of what is left: every
-    answer is there after 3/4 D.
+    Half of that time, to be exact: the other half is for those who arrive meanwhile. A batch then takes half a
+    deadline D at most, so nobody has waited longer than D/2 when the next one begins, and that one takes half of what
+    is left: every answer is there after 3/4 D.
     """
 
     most_steps: int

@@ -75,7 +75,7 @@ def verdict(load: Load, steps: int) -> Text:
     """The last load in a sentence."""
 
     def share(outcome: Outcome, count: int) -> str:
-        return f"{count / max(1, outcome.arrivals):.0%}"
+        return f"{count / max(1, outcome.arrivals) * 100:.0f} %"
 
     ours, fixed = load.anytime, load.fixed
     return Text.assemble(
