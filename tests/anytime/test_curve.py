@@ -148,8 +148,8 @@ def test_the_table_shows_milestones_and_measures():
     curve = AnytimeCurve(range(121), np.linspace(0.5, 0.9, 121), n_records=1000)
     lines = str(curve).splitlines()
     assert [int(line.split()[0]) for line in lines[1:-1]] == [0, 1, 2, 5, 10, 20, 50, 100, 120]
-    assert lines[1].split()[1:] == ["50.0", "%"]
-    assert lines[-1].startswith("avg 70.2 %, max 90.0 %, mon 100.0 %")
+    assert lines[1].split()[1:] == ["50.0%"]
+    assert lines[-1].startswith("avg 70.2%, max 90.0%, mon 100.0%")
     assert "1,000 records" in lines[-1]
 
 
@@ -260,7 +260,7 @@ def test_several_curves_share_axes():
     assert ax.get_xlim()[1] > 100
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("steps per record", "accuracy")
     ax.figure.canvas.draw()
-    assert all(label.get_text().endswith(" %") for label in ax.get_yticklabels())
+    assert all(label.get_text().endswith("%") for label in ax.get_yticklabels())
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "1", "2", "5", "10", "20", "50", "100"]
 
 

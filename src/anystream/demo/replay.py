@@ -91,7 +91,7 @@ class DeadlineShare:
 class FixedSteps:
     """Everyone gets the same number of steps, in batches of the order of arrival.
 
-    To be fair to it: no work goes to a record whose deadline is nearer than twice the time that a batch takes.
+    To be fair to it: no work goes to a record whose deadline is nearer than four times what a batch takes.
     """
 
     steps: int
@@ -101,7 +101,7 @@ class FixedSteps:
     def __call__(self, left_s: NDArray[np.float64]) -> tuple[int, int, Budget]:
         """Give up those who would be late, and answer the first of the others."""
         batch_s = min(self.batch_size, len(left_s)) * self.seconds_per_record
-        lost = int(np.searchsorted(left_s, 2 * batch_s))
+        lost = int(np.searchsorted(left_s, 4 * batch_s))
         return lost, min(self.batch_size, len(left_s) - lost), Budget(steps=self.steps)
 
 

@@ -75,7 +75,7 @@ def verdict(load: Load, steps: int) -> Text:
     """The last load in a sentence."""
 
     def share(outcome: Outcome, count: int) -> str:
-        return f"{count / max(1, outcome.arrivals) * 100:.0f} %"
+        return f"{count / max(1, outcome.arrivals):.0%}"
 
     ours, fixed = load.anytime, load.fixed
     return Text.assemble(
@@ -97,7 +97,7 @@ def _bar(width: float, ascii_only: bool) -> str:
 
 
 def _percent(share: float) -> str:
-    return "-" if share != share else f"{share * 100:.1f} %"
+    return "-" if share != share else f"{share:.1%}"
 
 
 def _judged(share: float) -> Text:
