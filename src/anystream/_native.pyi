@@ -81,8 +81,8 @@ class BayesForest:
     """One Bayes tree per class. Many threads may ask while one learns."""
 
     @staticmethod
-    def build(settings: BayesForestSettings, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], point_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, threads: int = 0, seed: int = 0, placed: Counter | None = None, stop: StopToken | None = None) -> BayesForest:
-        """Build the trees of all objects by EMTopDown."""
+    def build(settings: BayesForestSettings, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], point_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, construction: str = 'em_top_down', threads: int = 0, seed: int = 0, placed: Counter | None = None, stop: StopToken | None = None) -> BayesForest:
+        """Build the trees of all objects at once."""
 
     @staticmethod
     def empty(settings: BayesForestSettings, dimensions: int) -> BayesForest:

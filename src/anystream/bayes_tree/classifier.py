@@ -22,6 +22,17 @@ from anystream.bayes_tree.query import BayesTreeQuery
 from anystream.model_file import ModelFile
 from anystream.progress import run_with_progress
 
+CONSTRUCTIONS = (
+    "em_top_down",
+    "goldberger",
+    "virtual_sampling",
+    "hilbert",
+    "z_curve",
+    "str",
+    "guttman",
+    "nearest_mean",
+)
+
 
 class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, BaseEstimator):
     """Anytime Bayes classifier over one tree of Gaussian components per class.
@@ -32,6 +43,11 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
 
     Parameters
     ----------
+    construction : str, default="em_top_down"
+        How `fit` builds the trees: ``"em_top_down"`` (recursive clustering, the best), ``"goldberger"`` and
+        ``"virtual_sampling"`` (components merged bottom up), ``"hilbert"``, ``"z_curve"`` and ``"str"`` (objects packed
+        along a curve or in tiles), ``"guttman"`` (insertion into an R-tree; R in [1]_), or ``"nearest_mean"`` (the
+        insertion of `partial_fit`).
     fanout : int, default=7
         Most entries of a node, from 3 to 64; maxFanout in [1]_, M in [2]_.
     bandwidth : str, default="f0.05"
@@ -100,6 +116,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
     def __init__(
         self,
         *,
+        construction: str = "em_top_down",
         fanout: int = 7,
         bandwidth: str = "f0.05",
         inner_variance: str = "max",
@@ -110,6 +127,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         seed: int = 0,
         n_jobs: int | None = None,
     ) -> None:
+        self.construction = construction
         self.fanout = fanout
         self.bandwidth = bandwidth
         self.inner_variance = inner_variance
@@ -152,6 +170,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
                 points,
                 numbers.astype(np.int32),
                 len(classes),
+                construction=self.construction,
                 threads=self._threads(),
                 seed=self.seed,
                 placed=placed,
@@ -279,6 +298,8 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         self.classes_ = classes
 
     def _check_parameters(self) -> _native.BayesForestSettings:
+        if self.construction not in CONSTRUCTIONS:
+            raise ValueError(f"construction is {self.construction!r}; use one of {', '.join(CONSTRUCTIONS)}")
         self._query_settings()
         _whole("budget", self.budget)
         _whole("seed", self.seed)
