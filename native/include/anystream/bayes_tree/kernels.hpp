@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace anystream::bayes_tree {
 
@@ -17,6 +18,10 @@ struct Kernels {
                              std::size_t lanes, float* out);
     /// out[i] = 2^(log2_value[i] - origin), 0 where that is below 2^-1000; the caller keeps it below 2^1000.
     void (*powers_of_two)(const float* log2_value, float origin, std::size_t count, double* out);
+    /// |W z|^2 for the panels of covariance.hpp; z has 8 values per panel, zeros behind the last dimension.
+    float (*panel_exponent)(const float* z, const float* values, const std::int32_t* first, std::size_t panels);
+    double (*exact_panel_exponent)(const double* z, const double* values, const std::int32_t* first,
+                                   std::size_t panels);
 };
 
 /// The table for this machine, chosen once.
