@@ -133,45 +133,56 @@ void shrink(std::span<double> covariance, std::span<const double> variance, doub
             covariance[i * d + j] = i == j ? variance[i] : kept * covariance[i * d + j];
 }
 
-template <typename Real>
-double append_panels(std::span<const double> covariance, const Blocks& blocks, std::vector<std::int32_t>& first,
-                     std::vector<Real>& values) {
-    const std::size_t d = blocks.order.size(), panels = panels_of(d);
-    std::vector<double> inverse(d * d, 0.0), block;  // W, by places in the order
-    std::vector<std::int32_t> begins(panels);
+InverseFactor inverse_factor(std::span<const double> covariance, const Blocks& blocks) {
+    const std::size_t d = blocks.order.size();
+    InverseFactor found{std::vector<std::int32_t>(d), {}, std::numeric_limits<double>::quiet_NaN()};
+    std::vector<double> block, inverse;
     LogProduct determinant;
     for (std::size_t b = 0; b < blocks.count(); ++b) {
         const std::size_t at = blocks.begin(b), s = blocks.size(b);
         block.assign(s * s, 0.0);
+        inverse.assign(s * s, 0.0);
         for (std::size_t i = 0; i < s; ++i)
             for (std::size_t j = 0; j <= i; ++j)
                 block[i * s + j] = covariance[static_cast<std::size_t>(blocks.order[at + i]) * d +
                                               static_cast<std::size_t>(blocks.order[at + j])];
-        if (!cholesky(block.data(), s, s)) return std::numeric_limits<double>::quiet_NaN();
-        for (std::size_t j = 0; j < s; ++j) {  // column j of the inverse, from the diagonal down
-            double* const column = inverse.data() + (at + j) * d + at + j;
-            column[0] = 1.0 / block[j * s + j];
-            determinant.multiply(column[0]);
-            for (std::size_t i = j + 1; i < s; ++i) {
-                double value = 0.0;
-                for (std::size_t k = j; k < i; ++k) value -= block[i * s + k] * column[(k - j) * d];
-                column[(i - j) * d] = value / block[i * s + i];
-            }
+        if (!cholesky(block.data(), s, s)) return found;
+        for (std::size_t i = 0; i < s; ++i) {  // row i of the inverse from the rows above it
+            double* const row = inverse.data() + i * s;
+            for (std::size_t k = 0; k < i; ++k)
+                for (std::size_t j = 0; j <= k; ++j) row[j] -= block[i * s + k] * inverse[k * s + j];
+            const double pivot = 1.0 / block[i * s + i];
+            for (std::size_t j = 0; j < i; ++j) row[j] *= pivot;
+            row[i] = pivot;
+            determinant.multiply(pivot);
+            found.begin[at + i] = static_cast<std::int32_t>(at);
+            found.values.insert(found.values.end(), row, row + i + 1);
         }
-        for (std::size_t i = at; i < at + s; ++i)
-            if (i % kPanelRows == 0) begins[i / kPanelRows] = static_cast<std::int32_t>(at);
     }
-    for (std::size_t p = 0; p < panels; ++p) {
-        for (auto j = static_cast<std::size_t>(begins[p]); j < (p + 1) * kPanelRows; ++j)
-            for (std::size_t i = p * kPanelRows; i < (p + 1) * kPanelRows; ++i)
-                values.push_back(static_cast<Real>(i < d && j <= i ? inverse[i * d + j] : 0.0));
-    }
-    first.insert(first.end(), begins.begin(), begins.end());
-    return determinant.log() * std::numbers::log2e - 0.5 * static_cast<double>(d) * std::log2(2.0 * std::numbers::pi);
+    found.log2_norm =
+        determinant.log() * std::numbers::log2e - 0.5 * static_cast<double>(d) * std::log2(2.0 * std::numbers::pi);
+    return found;
 }
 
-template double append_panels(std::span<const double>, const Blocks&, std::vector<std::int32_t>&, std::vector<float>&);
-template double append_panels(std::span<const double>, const Blocks&, std::vector<std::int32_t>&, std::vector<double>&);
+void append_panels(const InverseFactor& factor, std::vector<std::int32_t>& first, std::vector<float>& values) {
+    const std::size_t d = factor.begin.size();
+    std::vector<std::size_t> row_at(d);  // where row i begins in the factor
+    for (std::size_t i = 0, at = 0; i < d; ++i) {
+        row_at[i] = at;
+        at += i + 1 - static_cast<std::size_t>(factor.begin[i]);
+    }
+    for (std::size_t p = 0; p < panels_of(d); ++p) {
+        first.push_back(factor.begin[p * kPanelRows]);
+        for (auto j = static_cast<std::size_t>(first.back()); j < (p + 1) * kPanelRows; ++j) {
+            for (std::size_t i = p * kPanelRows; i < (p + 1) * kPanelRows; ++i) {
+                const bool inside = i < d && j <= i && j >= static_cast<std::size_t>(factor.begin[i]);
+                values.push_back(
+                    inside ? static_cast<float>(factor.values[row_at[i] + j - static_cast<std::size_t>(factor.begin[i])])
+                           : 0.0F);
+            }
+        }
+    }
+}
 
 void CrossProducts::add(const double* deviation) noexcept {
     const std::size_t d = sum_.size();

@@ -29,13 +29,14 @@ std::int32_t CovarianceTable::append(std::span<const double> covariance, const B
                                      std::int64_t objects) {
     const std::size_t d = blocks.order.size();
     const auto begin = static_cast<std::int64_t>(values.size());
-    const double norm = append_panels(covariance, blocks, first.own(), values.own());
-    if (std::isnan(norm)) return -1;
+    const InverseFactor factor = inverse_factor(covariance, blocks);
+    if (std::isnan(factor.log2_norm)) return -1;
+    append_panels(factor, first.own(), values.own());
     const auto row = static_cast<std::int32_t>(rows());
     count.own().push_back(objects);
     order.own().insert(order.own().end(), blocks.order.begin(), blocks.order.end());
     offset.own().push_back(begin);
-    log2_norm.own().push_back(static_cast<float>(norm));
+    log2_norm.own().push_back(static_cast<float>(factor.log2_norm));
     mean.own().resize(mean.size() + d);
     set_mean(static_cast<std::size_t>(row), mean_in_z, d);
     return row;

@@ -147,7 +147,6 @@ std::vector<std::vector<double>> Forest::maximise_margin(std::size_t levels, con
 
 std::vector<double> Forest::train_root_model(const MarginSettings& how, std::size_t most_objects, std::uint64_t seed) {
     const std::size_t d = dimensions_, m = classes();
-    root_model_ = {};
     std::vector<std::int32_t> object;
     for (std::size_t i = 0; i < objects(); ++i)
         if (complete(static_cast<std::int32_t>(i))) object.push_back(static_cast<std::int32_t>(i));
@@ -195,16 +194,21 @@ std::vector<double> Forest::train_root_model(const MarginSettings& how, std::siz
         component.set_dense(covariance);
         components.push_back(std::move(component));
     }
-    if (populated < 2 || object.empty()) return {};
+    if (populated < 2 || object.empty()) {
+        root_model_ = {};
+        return {};
+    }
     MarginProblem problem({rows, label, {}, d}, prior, how);
     auto history = problem.maximise(components);
 
+    root_model_ = {};
     root_model_.shift = Column<double>(std::vector<double>(shift_.view().begin(), shift_.view().end()));
     root_model_.scale = Column<double>(std::vector<double>(scale_.view().begin(), scale_.view().end()));
     std::vector<std::int32_t> first;
     for (std::size_t c = 0; c < m; ++c) {
-        const double norm = append_panels(components[c].dense(), components[c].blocks, first, root_model_.values.own());
-        root_model_.log2_norm.own().push_back(static_cast<float>(norm + std::log2(prior[c])));
+        const InverseFactor factor = inverse_factor(components[c].dense(), components[c].blocks);
+        append_panels(factor, first, root_model_.values.own());
+        root_model_.log2_norm.own().push_back(static_cast<float>(factor.log2_norm + std::log2(prior[c])));
         for (const double value : components[c].mean) root_model_.mean.own().push_back(static_cast<float>(value));
     }
     return history;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 constexpr double kFaintest = -1e6;      // a log margin: a row whose own class vanishes has no influence
+constexpr double kInvisible = -40.0;    // log of a share that no longer changes a sum
 constexpr double kTau = 0.05;           // share of its occupancy that holds a component in place
 constexpr double kLeastWeight = 1e-8;
 constexpr double kNegligible = 1e-10;   // share of lambda below which a weight c is not worth adding
@@ -43,26 +44,26 @@ double log_sum(const double* values, std::size_t count, double scale) noexcept {
     for (std::size_t i = 0; i < count; ++i) most = std::max(most, values[i]);
     if (most == kNone) return kNone;
     double sum = 0.0;
-    for (std::size_t i = 0; i < count; ++i) sum += portable_exp(scale * (values[i] - most));
+    for (std::size_t i = 0; i < count; ++i) {
+        const double apart = scale * (values[i] - most);
+        if (apart > kInvisible) sum += portable_exp(apart);
+    }
     return scale * most + portable_log(sum);
 }
 
-/// A component ready for evaluation: panels of the inverse Cholesky factor in double precision.
+/// The factors of all components, and log of P(l) w_e (2 pi)^(-d/2) |W|.
 struct Evaluator {
-    std::vector<std::int32_t> first;
-    std::vector<double> values;
-    double log_scale = 0.0;  // log of P(l) w_e (2 pi)^(-d/2) |W|
-    bool sound = false;
+    InverseFactor factor;
+    double log_scale;
 };
 
 std::vector<Evaluator> evaluators(const std::vector<Component>& components, std::span<const double> log_prior) {
-    std::vector<Evaluator> all(components.size());
-    for (std::size_t e = 0; e < components.size(); ++e) {
-        const Component& component = components[e];
-        const double log2_norm = append_panels(component.dense(), component.blocks, all[e].first, all[e].values);
-        all[e].sound = !std::isnan(log2_norm);
-        all[e].log_scale = log2_norm * std::numbers::ln2 + portable_log(component.weight) +
-                           log_prior[static_cast<std::size_t>(component.point_class)];
+    std::vector<Evaluator> all;
+    for (const Component& component : components) {
+        InverseFactor factor = inverse_factor(component.dense(), component.blocks);
+        const double log_scale = factor.log2_norm * std::numbers::ln2 + portable_log(component.weight) +
+                                 log_prior[static_cast<std::size_t>(component.point_class)];
+        all.push_back({std::move(factor), log_scale});
     }
     return all;
 }
@@ -207,38 +208,43 @@ double MarginProblem::objective(const std::vector<Component>& components) {
     const std::size_t n = rows_.size(), d = rows_.dimensions, k = components.size(), classes = log_prior_.size();
     const auto all = evaluators(components, log_prior_);
     for (const Evaluator& each : all)
-        if (!each.sound) return kNone;
+        if (std::isnan(each.log_scale)) return kNone;
     joint_.resize(n * k);
     class_joint_.resize(n * classes);
     influence_.resize(n);
     rival_.resize(n);
     std::vector<double> value(n);
     parallel_for(n, chunk(), settings_.threads, [&](std::size_t begin, std::size_t end) {
-        std::vector<double> z(panels_of(d) * kPanelRows, 0.0), most(classes), rivals(classes);
+        std::vector<double> x(d * 8), scratch(d * 8), most(classes), rivals(classes);
+        double exponent[8];
         for (std::size_t i = begin; i < end; ++i) {
-            const double* const x = rows_.row(i);
             double* const joint = joint_.data() + i * k;
+            if ((i - begin) % 8 == 0) {  // eight rows at a time against every component
+                const std::size_t rows = std::min<std::size_t>(8, end - i);
+                for (std::size_t r = 0; r < rows; ++r)
+                    for (std::size_t j = 0; j < d; ++j) x[j * 8 + r] = rows_.row(i + r)[j];
+                for (std::size_t e = 0; e < k; ++e) {
+                    const InverseFactor& factor = all[e].factor;
+                    kernels().row_exponents(x.data(), components[e].mean.data(), components[e].blocks.order.data(),
+                                            factor.values.data(), factor.begin.data(), d, scratch.data(), exponent);
+                    for (std::size_t r = 0; r < rows; ++r) joint[r * k + e] = all[e].log_scale - 0.5 * exponent[r];
+                }
+            }
+            if (!rows_.own.empty() && rows_.own[i] >= 0) joint[rows_.own[i]] = kNone;
             double* const by_class = class_joint_.data() + i * classes;
             std::fill(most.begin(), most.end(), kNone);
             for (std::size_t e = 0; e < k; ++e) {
-                const Component& component = components[e];
-                for (std::size_t j = 0; j < d; ++j) {
-                    const auto dimension = static_cast<std::size_t>(component.blocks.order[j]);
-                    z[j] = x[dimension] - component.mean[dimension];
-                }
-                joint[e] = all[e].log_scale - 0.5 * kernels().exact_panel_exponent(z.data(), all[e].values.data(),
-                                                                                   all[e].first.data(), panels_of(d));
-                if (!rows_.own.empty() && rows_.own[i] == static_cast<std::int32_t>(e)) joint[e] = kNone;
-                auto& highest = most[static_cast<std::size_t>(component.point_class)];
+                auto& highest = most[static_cast<std::size_t>(components[e].point_class)];
                 highest = std::max(highest, joint[e]);
             }
             std::fill_n(by_class, classes, 0.0);
             for (std::size_t e = 0; e < k; ++e) {
                 const auto c = static_cast<std::size_t>(components[e].point_class);
-                if (most[c] > kNone) by_class[c] += portable_exp(joint[e] - most[c]);
+                const double apart = joint[e] - most[c];
+                if (apart > kInvisible) by_class[c] += apart == 0.0 ? 1.0 : portable_exp(apart);
             }
             for (std::size_t c = 0; c < classes; ++c)
-                by_class[c] = most[c] > kNone ? most[c] + portable_log(by_class[c]) : kNone;
+                by_class[c] = most[c] > kNone ? most[c] + (by_class[c] == 1.0 ? 0.0 : portable_log(by_class[c])) : kNone;
 
             const auto own = static_cast<std::size_t>(rows_.label[i]);
             std::copy_n(by_class, classes, rivals.data());
@@ -277,8 +283,10 @@ std::vector<MarginSums> MarginProblem::sums(const std::vector<Component>& compon
             if (!(omega > 0.0)) continue;
             const double* const x = rows_.row(i);
             const double* const joint = class_joint_.data() + i * classes;
-            for (std::size_t c = 0; c < classes; ++c)
-                by_class[c] = joint[c] == kNone ? 0.0 : -omega * portable_exp(settings_.kappa * joint[c] - rival_[i]);
+            for (std::size_t c = 0; c < classes; ++c) {
+                const double share = settings_.kappa * joint[c] - rival_[i];
+                by_class[c] = share > kInvisible ? -omega * portable_exp(std::min(share, 0.0)) : 0.0;
+            }
             by_class[static_cast<std::size_t>(rows_.label[i])] = omega;
             for (std::size_t e = 0; e < k; ++e) {
                 const Component& component = components[e];

@@ -51,11 +51,17 @@ inline constexpr std::size_t kPanelRows = 8;
 /// which is at least as large. The result is positive definite even if dimensions depend on each other.
 void shrink(std::span<double> covariance, std::span<const double> variance, double objects);
 
-/// Turns the blocks of `covariance`, (d, d) in the order of the dimensions, into panels; returns
-/// log2 of (2 pi)^(-d/2) |W|. NaN if it is not positive definite; then nothing was appended.
-template <typename Real>
-double append_panels(std::span<const double> covariance, const Blocks& blocks, std::vector<std::int32_t>& first,
-                     std::vector<Real>& values);
+/// W of the blocks of `covariance`, (d, d) in the order of the dimensions: row i holds the columns from the beginning of
+/// its block up to i.
+struct InverseFactor {
+    std::vector<std::int32_t> begin;  // (d,)
+    std::vector<double> values;
+    double log2_norm;  // log2 of (2 pi)^(-d/2) |W|; NaN: the covariance is not positive definite
+};
+[[nodiscard]] InverseFactor inverse_factor(std::span<const double> covariance, const Blocks& blocks);
+
+/// Appends the panels of W.
+void append_panels(const InverseFactor& factor, std::vector<std::int32_t>& first, std::vector<float>& values);
 
 /// The lower Cholesky factor of a (size, size) matrix with rows `stride` apart, in place; false if it is not positive
 /// definite.
