@@ -21,6 +21,7 @@ constexpr double kLeastWeight = 1e-8;
 constexpr double kNegligible = 1e-10;   // share of lambda below which a weight c is not worth adding
 constexpr double kLeastRise = 1e-5;     // of F: three steps in a row below it end the work
 constexpr int kMostBackward = 20;       // doublings of D before the work ends
+constexpr std::size_t kWorthSharing = 10'000'000;  // products per evaluation; below, starting threads costs more
 constexpr std::size_t kMostChunks = 16;  // sums of chunks are added in order: the same bits on any number of threads
 
 /// The smooth hinge h of Eq. 16 at y = e^u: its logarithm, and the derivative of that by u.
@@ -198,6 +199,8 @@ void Component::set_dense(std::span<const double> matrix) {
 MarginProblem::MarginProblem(LabelledRows rows, std::vector<double> prior, MarginSettings settings)
     : rows_(rows), log_prior_(std::move(prior)), settings_(std::move(settings)) {
     for (double& value : log_prior_) value = portable_log(value);
+    const std::size_t products = rows_.size() * log_prior_.size() * rows_.dimensions * rows_.dimensions;
+    if (products < kWorthSharing) settings_.threads = 1;
 }
 
 std::size_t MarginProblem::chunk() const noexcept {

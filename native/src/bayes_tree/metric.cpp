@@ -7,9 +7,9 @@ namespace anystream::bayes_tree {
 
 namespace {
 
-/// The curve of one feature at `value`; NaN stays NaN.
+/// The curve of one feature at `value`; NaN stays NaN, and without a curve (all knots equal) everything stays.
 double along(const double* knots, const double* levels, std::size_t count, double value) noexcept {
-    if (std::isnan(value)) return value;
+    if (std::isnan(value) || knots[0] == knots[count - 1]) return value;
     const double* const above = std::upper_bound(knots, knots + count, value);
     if (above == knots) return levels[0];
     if (above == knots + count) return levels[count - 1];

@@ -21,9 +21,9 @@ CANDIDATES = (None, "whiten", "diagonal", "quantile", "quantile+whiten", "quanti
 """The metrics that ``metric="auto"`` tries."""
 
 _FACTORS = (0.1, 0.3, 1.0, 3.0)  # of the kernel's variance
-_WEIGHTS = (0.1, 0.3, 1.0)  # of the roots' vote
+_WEIGHTS = (0.1, 0.3, 1.0, 3.0)  # of the roots' vote
 _STAGES = np.array([0, 1, 2, 5, 10, 20, 50, 100, 200])
-_MOST_JUDGED, _MOST_BUILT = 2000, 20_000
+_MOST_JUDGED, _ENOUGH_JUDGED, _MOST_BUILT = 2000, 1000, 20_000
 _MOST_FEATURES = 128  # more make the root model's covariances too large to be worth it
 _LEAST_JUDGED = 30  # fewer say nothing
 
@@ -39,10 +39,11 @@ class Plan:
 
 
 def choose(model: BayesTreeClassifier, points: NDArray[np.float64], labels: NDArray[np.int32]) -> Plan:
-    """The plan that answers a held-out quarter of the data best.
+    """The plan that answers held-out quarters of the data best.
 
     Judged by the mean accuracy over the first 200 steps. One thing is chosen after the other, the metric first; a
-    candidate replaces an earlier one only if it is better.
+    candidate replaces an earlier one only if it is better. Each of the four quarters is held out in turn until enough
+    objects have been judged.
     """
     open_metric = model.metric == "auto"
     open_vote = model.root_model == "auto" and points.shape[1] <= _MOST_FEATURES
@@ -50,11 +51,12 @@ def choose(model: BayesTreeClassifier, points: NDArray[np.float64], labels: NDAr
     if not isinstance(model.root_model, str):
         vote = float(model.root_model or 0.0)
     start = Plan(None if open_metric else model.metric, 1.0, model.decision, vote)
-    classes = int(labels.max()) + 1
-    judged, built = _split(labels, model.seed)
-    if not (open_metric or open_vote) or classes < 2 or len(judged) < _LEAST_JUDGED:
-        return replace(start, root_weight=0.0) if open_vote and len(judged) < _LEAST_JUDGED else start
-    trial = _Trial(model, points[built], labels[built], points[judged], labels[judged])
+    quarters = _quarters(labels, model.seed)
+    if not (open_metric or open_vote) or labels.max() < 1:
+        return start
+    if len(quarters[0]) < _LEAST_JUDGED:
+        return replace(start, root_weight=0.0) if open_vote else start
+    trial = _Trial(model, points, labels, quarters, start.root_weight)
     best = start
     if open_metric:
         best = trial.best(best, (replace(best, metric=metric) for metric in CANDIDATES))
@@ -66,32 +68,49 @@ def choose(model: BayesTreeClassifier, points: NDArray[np.float64], labels: NDAr
     return best
 
 
-def _split(labels: NDArray[np.int32], seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Every fourth object of each class, and the others; both cut to what is worth looking at."""
-    random = np.random.default_rng(seed)
-    order = random.permutation(len(labels))
-    rank = np.empty(len(labels), dtype=np.int64)
-    for label in np.unique(labels):
-        own = order[labels[order] == label]
-        rank[own] = np.arange(len(own))
-    judged, built = order[rank[order] % 4 == 3], order[rank[order] % 4 != 3]
-    return judged[:_MOST_JUDGED], np.sort(built[:_MOST_BUILT])
+def _quarters(labels: NDArray[np.int32], seed: int) -> list[NDArray[np.int64]]:
+    """Four parts with equal shares of every class."""
+    order = np.random.default_rng(seed).permutation(len(labels))
+    by_class = order[np.argsort(labels[order], kind="stable")]
+    return [np.random.default_rng(seed).permutation(by_class[part::4]) for part in range(4)]
+
+
+@dataclass
+class _Part:
+    """Objects to build from and objects to judge by."""
+
+    points: NDArray[np.float64]
+    labels: NDArray[np.int32]
+    queries: NDArray[np.float64]
+    answers: NDArray[np.int32]
 
 
 class _Trial:
-    """Forests of one part of the data, judged on another; each is built once."""
+    """Forests of parts of the data, judged on the rest; each is built once."""
 
     def __init__(
         self,
         model: BayesTreeClassifier,
         points: NDArray[np.float64],
         labels: NDArray[np.int32],
-        queries: NDArray[np.float64],
-        answers: NDArray[np.int32],
+        quarters: list[NDArray[np.int64]],
+        root_weight: float,
     ) -> None:
-        self._model, self._points, self._labels, self._queries, self._answers = model, points, labels, queries, answers
-        self._metrics: dict[str, Metric] = {}
-        self._forests: dict[tuple[str | None, float], BayesForest] = {}
+        self._model, self._classes, self._root_weight = model, int(labels.max()) + 1, root_weight
+        self._parts: list[_Part] = []
+        judged = 0
+        for held_out in range(4):
+            if judged >= _ENOUGH_JUDGED:
+                break
+            judge = quarters[held_out][:_MOST_JUDGED]
+            build = np.concatenate([quarters[q] for q in range(4) if q != held_out])
+            if len(build) > _MOST_BUILT:
+                build = np.random.default_rng(model.seed).permutation(build)[:_MOST_BUILT]
+            build.sort()
+            self._parts.append(_Part(points[build], labels[build], points[judge], labels[judge]))
+            judged += len(judge)
+        self._metrics: dict[tuple[int, str], Metric] = {}
+        self._forests: dict[tuple[int, str | None, float], BayesForest] = {}
         self._scores: dict[Plan, float] = {}
 
     def best(self, present: Plan, others: Iterable[Plan]) -> Plan:
@@ -104,26 +123,34 @@ class _Trial:
     def score(self, plan: Plan) -> float:
         """Mean accuracy over the first 200 steps."""
         if plan not in self._scores:
-            labels = np.empty((len(self._queries), len(_STAGES)), dtype=np.int32)
-            queries = self._mapped(plan.metric, self._queries)
-            settings = self._model._query_settings(plan)
-            self._forest(plan).label_in_stages(settings, queries, _STAGES, self._model._threads(), labels)
-            accuracy = (labels == self._answers[:, np.newaxis]).mean(axis=0)
-            self._scores[plan] = float(np.trapezoid(accuracy, _STAGES) / _STAGES[-1])
+            right = np.concatenate([self._right(number, plan) for number in range(len(self._parts))])
+            self._scores[plan] = float(np.trapezoid(right.mean(axis=0), _STAGES) / _STAGES[-1])
         return self._scores[plan]
 
-    def _mapped(self, metric: str | None, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _right(self, number: int, plan: Plan) -> NDArray[np.bool_]:
+        """Whether each judged object of a part is classified rightly at each stage."""
+        part = self._parts[number]
+        labels = np.empty((len(part.queries), len(_STAGES)), dtype=np.int32)
+        forest, queries = self._forest(number, plan), self._mapped(number, plan.metric, part.queries)
+        forest.label_in_stages(self._model._query_settings(plan), queries, _STAGES, self._model._threads(), labels)
+        return labels == part.answers[:, np.newaxis]
+
+    def _mapped(self, number: int, metric: str | None, points: NDArray[np.float64]) -> NDArray[np.float64]:
         if metric is None:
             return points
-        if metric not in self._metrics:
-            self._metrics[metric] = learn_metric(metric, self._points, self._labels, self._model.seed)
-        return self._metrics[metric].apply(points)
+        if (number, metric) not in self._metrics:
+            part = self._parts[number]
+            learned = learn_metric(metric, part.points, part.labels, self._model.seed)
+            self._metrics[number, metric] = learned
+        return self._metrics[number, metric].apply(points)
 
-    def _forest(self, plan: Plan) -> BayesForest:
-        key = plan.metric, plan.factor
+    def _forest(self, number: int, plan: Plan) -> BayesForest:
+        key = number, plan.metric, plan.factor
         if key not in self._forests:
-            points = self._mapped(plan.metric, self._points)
-            self._forests[key] = self._model._build(plan, points, self._labels, int(self._labels.max()) + 1)
+            part = self._parts[number]
+            points = self._mapped(number, plan.metric, part.points)
+            with_roots = replace(plan, root_weight=self._root_weight)  # whichever plan comes first
+            self._forests[key] = self._model._build(with_roots, points, part.labels, self._classes)
         return self._forests[key]
 
 
