@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream._native import BayesForest, DamagedForestError
+from anystream._native import BayesForest
 from anystream.anytime.class_labels import labels_from_json, labels_to_json
 from anystream.bayes_tree.metric import Metric, check_metric
 from anystream.bayes_tree.selection import Plan
@@ -61,8 +61,8 @@ _SPECS = {
     "root_model_values": ArraySpec("float32", ("root_model_floats",)),
     "root_model_log2_norm": ArraySpec("float32", ("root_model_classes",)),
 }
-"""Shapes of all arrays, ranges of the small ones. The large ones are read only where a query goes: native code checks the
-places of all nodes at once, and every child before it follows it; learning checks everything first."""
+"""Shapes of all arrays, ranges of the small ones. The large ones are read only where a query goes: native code checks
+the places of all nodes at once, and every child before it follows it; learning checks everything first."""
 
 _METRIC_SPECS = {
     "metric_shift": ArraySpec("float64", ("d",), finite=True),
@@ -112,8 +112,8 @@ def forest_from_file(cls: type[Model], file: ModelFile, *, mapped: bool) -> Mode
     try:
         flat = {name: arrays[name].reshape(-1) for name in _SPECS}
         model.forest_ = BayesForest.from_arrays(settings, sizes["d"], flat, whole=not mapped)
-    except DamagedForestError as error:
-        raise ModelFileError(f"{file.path}: {error}; restore the file from a copy or save the model again") from None
+    except ModelFileError as error:
+        raise ModelFileError(f"{file.path}: {error}") from None
     model.classes_ = classes
     model.n_features_in_ = len(columns)
     model.columns_ = {name: column for column, name in enumerate(columns.tolist())}
