@@ -116,8 +116,7 @@ void bind_bayes_margin(nb::module_& m) {
                 throw std::invalid_argument("the covariance is not positive definite");
             std::vector<float> z(panels_of(d) * kPanelRows, 0.0F);
             for (std::size_t i = 0; i < out.size(); ++i)
-                out(i) = table.log2_norm[0] -
-                         0.72134752F * table.exponent(0, points.data() + i * d, d, z.data());
+                out(i) = table.log2_norm[0] - 0.72134752F * table.exponent(0, points.data() + i * d, d, z.data());
         },
         "points"_a.noconvert(), "mean"_a.noconvert(), "covariance"_a.noconvert(), "most"_a, "out"_a.noconvert(),
         "log2 densities as queries compute them, for tests.");
@@ -172,8 +171,8 @@ void bind_bayes_margin(nb::module_& m) {
             require_margin(kappa, lambda, 0);
             const LabelledRows rows = labelled(points, labels, prior.size());
             const std::vector<double> ones(component_class.size(), 1.0), zeros(mean.shape(1), 0.0);
-            const auto components = components_from(component_class, weight, mean, as_span(covariance), zeros, ones,
-                                                    prior.size());
+            const auto components =
+                components_from(component_class, weight, mean, as_span(covariance), zeros, ones, prior.size());
             MarginSettings settings;
             settings.kappa = kappa;
             settings.lambda = lambda;
@@ -208,8 +207,8 @@ void bind_bayes_margin(nb::module_& m) {
            Vector<double> factor, Vector<double> matrix, OutMatrix<double> out) {
             const std::size_t d = shift.size();
             if (records.shape(1) != d)
-                throw std::invalid_argument("records have " + std::to_string(records.shape(1)) +
-                                            " features, fit saw " + std::to_string(d) + "; pass the same columns");
+                throw std::invalid_argument("records have " + std::to_string(records.shape(1)) + " features, fit saw " +
+                                            std::to_string(d) + "; pass the same columns");
             require_equal("columns of out", out.shape(1), d);
             require_equal("rows of out", out.shape(0), records.shape(0));
             require_equal("length of levels", levels.size(), knots.size());
@@ -220,8 +219,7 @@ void bind_bayes_margin(nb::module_& m) {
             const std::size_t rows = records.shape(0);
             if (rows == 1) return apply_metric(metric, records.data(), out.data());
             const nb::gil_scoped_release unlocked;
-            for (std::size_t i = 0; i < rows; ++i)
-                apply_metric(metric, records.data() + i * d, out.data() + i * d);
+            for (std::size_t i = 0; i < rows; ++i) apply_metric(metric, records.data() + i * d, out.data() + i * d);
         },
         "records"_a.noconvert(), "knots"_a.noconvert(), "levels"_a.noconvert(), "shift"_a.noconvert(),
         "factor"_a.noconvert(), "matrix"_a.noconvert(), "out"_a.noconvert(),

@@ -231,8 +231,8 @@ std::vector<std::vector<double>> maximise_margin(ForestHandle& handle, std::size
     return histories;
 }
 
-std::vector<double> train_root_model(ForestHandle& handle, double kappa, double lambda, int iterations,
-                                     std::size_t most_objects, std::uint64_t seed, int threads, const StopFlag* stop) {
+std::vector<double> train_root_model(ForestHandle& handle, double kappa, double lambda, std::size_t most_objects,
+                                     int iterations, std::uint64_t seed, int threads, const StopFlag* stop) {
     const MarginSettings settings = margin_settings(kappa, lambda, iterations, threads, stop);
     std::vector<double> history;
     const nb::gil_scoped_release unlocked;
@@ -365,8 +365,9 @@ void bind_bayes_tree(nb::module_& m) {
                      throw std::invalid_argument("this pickle of a forest was written by another version of anystream");
                  const ForestSettings settings{
                      nb::cast<std::int32_t>(state[1]), static_cast<Bandwidth>(nb::cast<int>(state[2])),
-                     nb::cast<double>(state[3]), static_cast<InnerVariance>(nb::cast<int>(state[4])),
-                     nb::cast<std::int32_t>(state[5]), nb::cast<std::int32_t>(state[6]), nb::cast<bool>(state[7])};
+                     nb::cast<double>(state[3]),       static_cast<InnerVariance>(nb::cast<int>(state[4])),
+                     nb::cast<std::int32_t>(state[5]), nb::cast<std::int32_t>(state[6]),
+                     nb::cast<bool>(state[7])};
                  new (&h) ForestHandle(
                      adopt(settings, nb::cast<std::size_t>(state[8]), nb::cast<nb::dict>(state[9]), true), true);
              })
@@ -392,7 +393,7 @@ void bind_bayes_tree(nb::module_& m) {
         .def("maximise_margin", &maximise_margin, "levels"_a, "kappa"_a, "lambda_"_a, "iterations"_a = 30,
              "threads"_a = 0, "stop"_a.none() = nb::none(),
              "Margin maximisation of the upper levels, one after the other; the objectives of each from its start on.")
-        .def("train_root_model", &train_root_model, "kappa"_a, "lambda_"_a, "iterations"_a = 30, "most_objects"_a,
+        .def("train_root_model", &train_root_model, "kappa"_a, "lambda_"_a, "most_objects"_a, "iterations"_a = 30,
              "seed"_a = 0, "threads"_a = 0, "stop"_a.none() = nb::none(),
              "Train the model of the roots that votes beside the trees; its objectives from the start on.")
         .def_prop_ro(

@@ -36,8 +36,10 @@ isa: str = 'avx512'
 def thread_count(requested: int = 0) -> int:
     """The number of threads that a request stands for."""
 
-class DamagedForestError(ValueError):
-    pass
+class ModelFileError(ValueError):
+    """
+    A file is not a model that can be used; the message says what is wrong and what to do.
+    """
 
 class BayesForestSettings:
     """How a forest turns objects into Gaussians."""
@@ -117,7 +119,7 @@ class BayesForest:
         Margin maximisation of the upper levels, one after the other; the objectives of each from its start on.
         """
 
-    def train_root_model(self, kappa: float, lambda_: float, iterations: int = 30, most_objects: int, seed: int = 0, threads: int = 0, stop: StopToken | None = None) -> list[float]:
+    def train_root_model(self, kappa: float, lambda_: float, most_objects: int, iterations: int = 30, seed: int = 0, threads: int = 0, stop: StopToken | None = None) -> list[float]:
         """
         Train the model of the roots that votes beside the trees; its objectives from the start on.
         """

@@ -45,8 +45,9 @@ def test_permuting_the_features_permutes_the_blocks(seed, d, most):
     C = A @ A.T + np.eye(d)  # no two pairs of features are equally correlated
     permutation = random.permutation(d)
     moved = np.ascontiguousarray(C[np.ix_(permutation, permutation)])
-    here, there = block_pattern(*_native.search_blocks(C, most), C), block_pattern(
-        *_native.search_blocks(moved, most), moved
+    here, there = (
+        block_pattern(*_native.search_blocks(C, most), C),
+        block_pattern(*_native.search_blocks(moved, most), moved),
     )
     np.testing.assert_array_equal(here[np.ix_(permutation, permutation)], there)
 

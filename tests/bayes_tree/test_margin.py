@@ -49,7 +49,7 @@ def test_objective_and_sums_are_those_of_the_reference(case):
     X, y, m, full, kappa, lam = case
     k, d = m.mu.shape
     F, C, M, S = _native.margin_sums(X, y, m.prior, m.label, m.w, m.mu, flat(m.Sigma, full), kappa, lam)
-    assert F == pytest.approx(reference.objective(X, y, m, kappa, lam), rel=1e-9, abs=1e-12)
+    assert pytest.approx(reference.objective(X, y, m, kappa, lam), rel=1e-9, abs=1e-12) == F
     C0, M0, S0 = reference.sums(X, y, m, kappa, lam)
     np.testing.assert_allclose(C, C0, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(M.reshape(k, d), M0, rtol=1e-6, atol=1e-8)

@@ -28,7 +28,11 @@ def labelled(seed, n=60, d=3, missing=False):
 
 
 @given(
-    seed=st.integers(0, 10**6), n=st.integers(2, 60), d=st.integers(1, 5), name=st.sampled_from(NAMES), nan=st.booleans()
+    seed=st.integers(0, 10**6),
+    n=st.integers(2, 60),
+    d=st.integers(1, 5),
+    name=st.sampled_from(NAMES),
+    nan=st.booleans(),
 )
 def test_native_metrics_equal_the_reference_row_by_row(seed, n, d, name, nan):
     X, y = labelled(seed, n, d, missing=nan)

@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 
 @dataclass
 class Mixtures:
-    """Components of all classes: class, weight within it, mean and covariance (K, d, d); and the priors of the classes."""
+    """Components of all classes: class, weight within it, mean and covariance (K, d, d); and the classes' priors."""
 
     label: np.ndarray
     w: np.ndarray

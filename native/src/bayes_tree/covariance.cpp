@@ -73,9 +73,9 @@ bool cholesky(double* matrix, std::size_t size, std::size_t stride) noexcept {
     return true;
 }
 
-// An edge between two blocks joins them whatever its ends, and the joint block is filled (Fig. 3), so hill climbing over
-// edges is joining of blocks. Mean and diagonal stay, hence the log likelihood rises by n/2 of
-// log |C_aa| + log |C_bb| - log |C_abab|, which depends on the two blocks alone.
+// An edge between two blocks joins them whatever its ends, and the joint block is filled (Fig. 3), so hill climbing
+// over edges is joining of blocks. Mean and diagonal stay, hence the log likelihood rises by n/2 of log |C_aa| + log
+// |C_bb| - log |C_abab|, which depends on the two blocks alone.
 Blocks search_blocks(std::span<const double> covariance, std::size_t d, std::size_t most) {
     if (most >= d) return Blocks::whole(d);
     std::vector<std::vector<std::int32_t>> member(d);  // of a block, under the number of its smallest dimension
@@ -129,8 +129,7 @@ void shrink(std::span<double> covariance, std::span<const double> variance, doub
     const auto a = static_cast<double>(d);
     const double kept = 1.0 - std::max(kLeastShrinkage, a / (a + objects));
     for (std::size_t i = 0; i < d; ++i)
-        for (std::size_t j = 0; j < d; ++j)
-            covariance[i * d + j] = i == j ? variance[i] : kept * covariance[i * d + j];
+        for (std::size_t j = 0; j < d; ++j) covariance[i * d + j] = i == j ? variance[i] : kept * covariance[i * d + j];
 }
 
 InverseFactor inverse_factor(std::span<const double> covariance, const Blocks& blocks) {
@@ -176,9 +175,9 @@ void append_panels(const InverseFactor& factor, std::vector<std::int32_t>& first
         for (auto j = static_cast<std::size_t>(first.back()); j < (p + 1) * kPanelRows; ++j) {
             for (std::size_t i = p * kPanelRows; i < (p + 1) * kPanelRows; ++i) {
                 const bool inside = i < d && j <= i && j >= static_cast<std::size_t>(factor.begin[i]);
-                values.push_back(
-                    inside ? static_cast<float>(factor.values[row_at[i] + j - static_cast<std::size_t>(factor.begin[i])])
-                           : 0.0F);
+                values.push_back(inside ? static_cast<float>(
+                                              factor.values[row_at[i] + j - static_cast<std::size_t>(factor.begin[i])])
+                                        : 0.0F);
             }
         }
     }

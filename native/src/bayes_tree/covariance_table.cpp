@@ -92,8 +92,7 @@ void RootModel::log2_joint(const double* x, std::span<double> out) const {
     for (std::size_t c = 0; c < classes(); ++c) {
         const float* const centre = mean.data() + c * d;
         for (std::size_t j = 0; j < d; ++j) z[j] = at[j] - centre[j];
-        const float exponent =
-            kernels().panel_exponent(z.data(), values.data() + c * floats, first.data(), panels);
+        const float exponent = kernels().panel_exponent(z.data(), values.data() + c * floats, first.data(), panels);
         out[c] = std::max(static_cast<double>(log2_norm[c]) - kHalfLog2E * static_cast<double>(exponent), -1e30);
     }
 }

@@ -246,9 +246,9 @@ void Forest::check_sizes() const {
     expect("node_scatter", node_scatter_.size(), k * d);
     expect("assembled_at", assembled_at_.size(), 1);
     const char* const covariance_flaw = covariance_.flaw(k, d);
-    require(covariance_flaw == nullptr, covariance_flaw == nullptr ? "" : covariance_flaw);
+    require(covariance_flaw == nullptr, [&] { return std::string(covariance_flaw); });
     const char* const root_model_flaw = root_model_.flaw(m, d);
-    require(root_model_flaw == nullptr, root_model_flaw == nullptr ? "" : root_model_flaw);
+    require(root_model_flaw == nullptr, [&] { return std::string(root_model_flaw); });
     for (std::size_t j = 0; j < d; ++j)
         require(scale_[j] > 0.0 && std::isfinite(scale_[j]) && std::isfinite(shift_[j]), [&] {
             return std::string("the scale of feature " + std::to_string(j) + " is " + std::to_string(scale_[j]));

@@ -14,13 +14,13 @@ namespace anystream::bayes_tree {
 namespace {
 
 constexpr double kNone = -std::numeric_limits<double>::infinity();
-constexpr double kFaintest = -1e6;      // a log margin: a row whose own class vanishes has no influence
-constexpr double kInvisible = -40.0;    // log of a share that no longer changes a sum
-constexpr double kTau = 0.05;           // share of its occupancy that holds a component in place
+constexpr double kFaintest = -1e6;    // a log margin: a row whose own class vanishes has no influence
+constexpr double kInvisible = -40.0;  // log of a share that no longer changes a sum
+constexpr double kTau = 0.05;         // share of its occupancy that holds a component in place
 constexpr double kLeastWeight = 1e-8;
-constexpr double kNegligible = 1e-10;   // share of lambda below which a weight c is not worth adding
-constexpr double kLeastRise = 1e-5;     // of F: three steps in a row below it end the work
-constexpr int kMostBackward = 20;       // doublings of D before the work ends
+constexpr double kNegligible = 1e-10;              // share of lambda below which a weight c is not worth adding
+constexpr double kLeastRise = 1e-5;                // of F: three steps in a row below it end the work
+constexpr int kMostBackward = 20;                  // doublings of D before the work ends
 constexpr std::size_t kWorthSharing = 10'000'000;  // products per evaluation; below, starting threads costs more
 constexpr std::size_t kMostChunks = 16;  // sums of chunks are added in order: the same bits on any number of threads
 
@@ -72,8 +72,8 @@ std::vector<Evaluator> evaluators(const std::vector<Component>& components, std:
 /// The smallest D that leaves every variance of the block positive: the larger root of
 /// v D^2 + (Q + C v) D + (Q C - M^2) = 0, over its dimensions.
 double least_damping(double count, double offset, double square, double variance) noexcept {
-    const double root = std::sqrt((square - count * variance) * (square - count * variance) +
-                                  4.0 * variance * offset * offset);
+    const double root =
+        std::sqrt((square - count * variance) * (square - count * variance) + 4.0 * variance * offset * offset);
     return (-(square + count * variance) + root) / (2.0 * variance);
 }
 
@@ -96,9 +96,9 @@ double sound_damping(const Component& component, const MarginSums& sums) {
         const std::size_t s = component.blocks.size(b), place = component.blocks.begin(b);
         single &= s == 1;
         for (std::size_t i = 0; i < s; ++i)
-            damping = std::max(damping, least_damping(sums.count(), sums.offset[place + i],
-                                                      sums.scatter[at + i * s + i],
-                                                      component.covariance[at + i * s + i]));
+            damping =
+                std::max(damping, least_damping(sums.count(), sums.offset[place + i], sums.scatter[at + i * s + i],
+                                                component.covariance[at + i * s + i]));
         at += s * s;
     }
     if (single) return damping;
@@ -112,8 +112,7 @@ double sound_damping(const Component& component, const MarginSums& sums) {
             block.assign(s * s, 0.0);
             updated_block(component.covariance.data() + at, sums.scatter.data() + at,
                           sums.offset.data() + component.blocks.begin(b), s, sums.count(), damping, block.data());
-            for (std::size_t i = 0; i < s; ++i)
-                sound &= block[i * s + i] > 0.05 * component.covariance[at + i * s + i];
+            for (std::size_t i = 0; i < s; ++i) sound &= block[i * s + i] > 0.05 * component.covariance[at + i * s + i];
             sound = sound && cholesky(block.data(), s, s);
             at += s * s;
         }
@@ -247,7 +246,8 @@ double MarginProblem::objective(const std::vector<Component>& components) {
                 if (apart > kInvisible) by_class[c] += apart == 0.0 ? 1.0 : portable_exp(apart);
             }
             for (std::size_t c = 0; c < classes; ++c)
-                by_class[c] = most[c] > kNone ? most[c] + (by_class[c] == 1.0 ? 0.0 : portable_log(by_class[c])) : kNone;
+                by_class[c] =
+                    most[c] > kNone ? most[c] + (by_class[c] == 1.0 ? 0.0 : portable_log(by_class[c])) : kNone;
 
             const auto own = static_cast<std::size_t>(rows_.label[i]);
             std::copy_n(by_class, classes, rivals.data());

@@ -1,5 +1,7 @@
 #include "anystream/bayes_tree/static_mixture.hpp"
 
+#include <algorithm>
+
 #include "anystream/bayes_tree/diagonal_em.hpp"
 #include "anystream/parallel.hpp"
 
@@ -43,13 +45,12 @@ std::vector<Component> fit_static_mixture(const LabelledRows& rows, std::size_t 
             std::size_t at = 0;
             for (std::size_t i = 0; i < rows.size(); ++i) {
                 if (static_cast<std::size_t>(rows.label[i]) != c) continue;
-                for (std::size_t j = 0; j < own.stride(); ++j)
-                    own.row(at)[j] = j < d ? rows.row(i)[j] - mean[j] : 0.0;
+                for (std::size_t j = 0; j < own.stride(); ++j) own.row(at)[j] = j < d ? rows.row(i)[j] - mean[j] : 0.0;
                 ++at;
             }
-            DiagonalEm em(d, components, floor);
+            DiagonalEm em(d, components);
             std::vector<std::int32_t> nearest(n);
-            em.fit(own, nearest, {.max_iterations = 50, .tolerance = 1e-3}, [] {});
+            em.fit(own, nearest, [] {});
             for (std::size_t k = 0; k < components; ++k) {
                 if (!(em.occupancy(k) > kLeastOccupancy)) continue;
                 Component component;
@@ -60,7 +61,7 @@ std::vector<Component> fit_static_mixture(const LabelledRows& rows, std::size_t 
                 component.floor = floor;
                 for (std::size_t j = 0; j < d; ++j) {
                     component.mean.push_back(em.mean(k, j) + mean[j]);
-                    component.covariance.push_back(em.variance(k, j));
+                    component.covariance.push_back(std::max(floor[j], em.variance(k, j)));
                 }
                 by_class[c].push_back(std::move(component));
             }

@@ -57,8 +57,8 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         features that hill climbing on the likelihood finds (s in [1]_, Eq. 8-10). ``"auto"`` is ``"full"`` up to 100
         features, blocks of 8 up to 500, and ``"diagonal"`` beyond.
     covariance_levels : int, default=2
-        How many levels of entries have covariances, from the roots down; m in [1]_. An entry needs twice as many objects
-        as a block has features.
+        How many levels of entries have covariances, from the roots down; m in [1]_. An entry needs twice as many
+        objects as a block has features.
     margin_levels : int, default=0
         How many levels of entries `fit` moves by margin maximisation (MM, Eq. 11-16), from the roots down; m in [1]_.
     margin_kappa, margin_lambda : float, default=1 and 0.1
@@ -69,7 +69,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         power. ``"auto"`` chooses the power, or none, on a held-out quarter of the training data.
     metric : str or None, default=None
         The space in which densities are estimated, learned by `fit`: ``"whiten"``, ``"quantile"``, ``"diagonal"`` (one
-        learned weight per feature), ``"quantile+whiten"`` or ``"quantile+diagonal"``; see `anystream.bayes_tree.metric`.
+        learned weight per feature), ``"quantile+whiten"`` or ``"quantile+diagonal"``; `learn_metric` describes them.
         ``"auto"`` tries all of them on a held-out quarter of the training data, and then other kernel widths and
         decisions, beginning with the given ones: `plan_` says what was chosen.
     budget : int, default=200
@@ -97,12 +97,12 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
     Notes
     -----
     Missing values (NaN): a query's are integrated out; those of a training object count as distributed like the
-    rest of its class. `fit` builds by EMTopDown [2]_; `partial_fit` inserts next to the nearest means, and takes scale and
-    bandwidths anew whenever the data have grown by half. A metric stays as `fit` learned it; the root model, too, until
-    a class or a feature appears that it does not know. An entry that `partial_fit` changes keeps its covariance until
-    its objects have grown by half, and loses what margin maximisation did to it. Records with missing values see the
-    diagonals of covariances, and the root model has no vote on them. `predict` may run in many threads while one learns: each call
-    answers from the model as it was when the call began.
+    rest of its class. `fit` builds by EMTopDown [2]_; `partial_fit` inserts next to the nearest means, and takes scale
+    and bandwidths anew whenever the data have grown by half. A metric stays as `fit` learned it; the root model, too,
+    until a class or a feature appears that it does not know. An entry that `partial_fit` changes keeps its covariance
+    until its objects have grown by half, and loses what margin maximisation did to it. Records with missing values see
+    the diagonals of covariances, and the root model has no vote on them. `predict` may run in many threads while one
+    learns: each call answers from the model as it was when the call began.
 
     Where we depart from [1]_: Eq. 2 needs the square root of the determinant; h of Eq. 19 is a variance, of Eq. 17 and
     18 a standard deviation per class; densities are kept as powers of two, so nothing underflows.
@@ -281,7 +281,15 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         proba = np.empty((len(queries), len(self.classes_)))
         steps = np.empty(len(queries), dtype=np.int64)
         exhausted = np.empty(len(queries), dtype=np.uint8)
-        self.forest_.answer(self._query_settings(self.plan_), self._mapped(queries), *budget.limits(), self._threads(), proba, steps, exhausted)
+        self.forest_.answer(
+            self._query_settings(self.plan_),
+            self._mapped(queries),
+            *budget.limits(),
+            self._threads(),
+            proba,
+            steps,
+            exhausted,
+        )
         return proba, steps, exhausted.astype(np.bool_)
 
     def _staged_proba(self, queries: NDArray[np.float64], stages: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
@@ -450,7 +458,7 @@ def _block_size(covariance: object, n_features: int) -> int:
 
 
 def _positive(name: str, value: object, least: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not least <= value < math.inf:
+    if isinstance(value, bool) or not isinstance(value, Real) or not least <= float(value) < math.inf:
         raise ValueError(f"{name} is {value!r}; use a number from {least:g} on")
     return float(value)
 

@@ -138,7 +138,9 @@ def _checked_metric(file: ModelFile, arrays: dict[str, NDArray[Any]]) -> Metric:
     d = len(metric.shift)
     fits = len(metric.factor) in (0, d) and len(metric.matrix) in (0, d * d) and len(metric.knots) % d == 0
     if not fits or (np.diff(metric.knots.reshape(d, -1), axis=1) < 0).any():
-        raise ModelFileError(f"{file.path}: the metric is damaged; restore the file from a copy or save the model again")
+        raise ModelFileError(
+            f"{file.path}: the metric is damaged; restore the file from a copy or save the model again"
+        )
     return metric
 
 

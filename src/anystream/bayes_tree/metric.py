@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,8 @@ _KNOTS = 128
 _SHRINKAGE = 0.1
 
 
-def _nothing() -> Any:
-    return field(default_factory=lambda: np.empty(0))
+def _nothing() -> NDArray[np.float64]:
+    return np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +30,10 @@ class Metric:
     """
 
     shift: NDArray[np.float64]  # (d,)
-    knots: NDArray[np.float64] = _nothing()  # (d * k,) ascending values of each feature, or nothing
-    levels: NDArray[np.float64] = _nothing()  # (d * k,) what they become
-    factor: NDArray[np.float64] = _nothing()  # (d,) or nothing
-    matrix: NDArray[np.float64] = _nothing()  # (d * d,) row j: what feature j adds; or nothing
+    knots: NDArray[np.float64] = field(default_factory=_nothing)  # (d * k,) ascending values per feature, or nothing
+    levels: NDArray[np.float64] = field(default_factory=_nothing)  # (d * k,) what they become
+    factor: NDArray[np.float64] = field(default_factory=_nothing)  # (d,) or nothing
+    matrix: NDArray[np.float64] = field(default_factory=_nothing)  # (d * d,) row j: what feature j adds; or nothing
 
     def apply(self, records: NDArray[np.float64]) -> NDArray[np.float64]:
         """Records, one per row, in the space of the metric."""
@@ -111,7 +111,7 @@ def learn_metric(metric: str, points: NDArray[np.float64], labels: NDArray[np.in
 
 def _columns_mean(points: NDArray[np.float64]) -> NDArray[np.float64]:
     seen = ~np.isnan(points)
-    return np.where(seen, points, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+    return np.asarray(np.where(seen, points, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
 
 
 def _columns_scale(points: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -149,7 +149,7 @@ def _whitening(z: NDArray[np.float64], labels: NDArray[np.int32], scale: NDArray
     within += 1e-6 * np.eye(len(within))  # a feature that is constant within every class
     values, vectors = np.linalg.eigh(within)
     root = vectors / np.sqrt(np.maximum(values, 1e-6)) @ vectors.T
-    return root / scale[:, np.newaxis]
+    return np.asarray(root / scale[:, np.newaxis])
 
 
 _STEPS, _BATCH, _RATE = 100, 320, 0.08

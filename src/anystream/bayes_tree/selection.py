@@ -1,4 +1,4 @@
-"""Choosing what the parameters leave open, on training data alone: metric, kernel width, decision and the roots' vote."""
+"""What the parameters leave open, chosen on training data alone: metric, kernel width, decision, the roots' vote."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class _Trial:
         labels = np.empty((len(part.queries), len(_STAGES)), dtype=np.int32)
         forest, queries = self._forest(number, plan), self._mapped(number, plan.metric, part.queries)
         forest.label_in_stages(self._model._query_settings(plan), queries, _STAGES, self._model._threads(), labels)
-        return labels == part.answers[:, np.newaxis]
+        return np.asarray(labels == part.answers[:, np.newaxis])
 
     def _mapped(self, number: int, metric: str | None, points: NDArray[np.float64]) -> NDArray[np.float64]:
         if metric is None:
@@ -155,5 +155,5 @@ class _Trial:
 
 
 def scaled_alpha(alpha: float, factor: float) -> float:
-    """alpha times factor, to six digits: it is written into parameters and files."""
+    """Alpha times factor, to six digits: it is written into parameters and files."""
     return float(f"{alpha * factor:.6g}") if math.isfinite(alpha) else alpha

@@ -18,8 +18,8 @@ from anystream import _native
 class StaticMixtureClassifier(ClassifierMixin, BaseEstimator):
     """Bayes classifier over a fixed mixture of diagonal Gaussians per class, optionally trained to a margin.
 
-    The mixtures are found by EM and then moved by margin maximisation (MM, Eq. 13-16 of [1]_), which raises the share of
-    training objects whose own class is at least twice as likely as any other. The paper's Figure 7 uses 7 and 49
+    The mixtures are found by EM and then moved by margin maximisation (MM, Eq. 13-16 of [1]_), which raises the share
+    of training objects whose own class is at least twice as likely as any other. The paper's Figure 7 uses 7 and 49
     components, as many as the first levels of a tree of fanout 7 have entries.
 
     Parameters
@@ -52,6 +52,14 @@ class StaticMixtureClassifier(ClassifierMixin, BaseEstimator):
     ----------
     .. [1] Kranen, Hassani, Seidl, "BT* - an advanced algorithm for anytime classification", SSDBM 2012.
     """
+
+    classes_: NDArray[Any]
+    component_class_: NDArray[np.int32]
+    weights_: NDArray[np.float64]
+    means_: NDArray[np.float64]
+    variances_: NDArray[np.float64]
+    objective_: list[float]
+    _log_prior: NDArray[np.float64]
 
     def __init__(
         self,
@@ -89,7 +97,7 @@ class StaticMixtureClassifier(ClassifierMixin, BaseEstimator):
         threads = 0 if self.n_jobs is None or self.n_jobs < 0 else self.n_jobs
         prior = np.bincount(numbers) / len(numbers)
         found = _native.static_mixture(points, numbers, len(self.classes_), int(self.components), threads)
-        self.objective_: list[float] = []
+        self.objective_ = []
         if self.margin and len(self.classes_) > 1:
             label, weight, mean, variance, occupancy = found
             spread = points.var(axis=0)
@@ -124,7 +132,7 @@ class StaticMixtureClassifier(ClassifierMixin, BaseEstimator):
         for c in range(len(self.classes_)):
             own = self.component_class_ == c
             joint[:, c] = self._log_prior[c] + logsumexp(
-                [self._log_component(queries, e) for e in np.flatnonzero(own)], axis=0
+                [self._log_component(queries, e) for e in np.flatnonzero(own).tolist()], axis=0
             )
         return np.asarray(softmax(joint, axis=1))
 

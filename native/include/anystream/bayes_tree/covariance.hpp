@@ -47,12 +47,12 @@ inline constexpr std::size_t kPanelRows = 8;
 /// `covariance`, (d, d), is positive definite.
 [[nodiscard]] Blocks search_blocks(std::span<const double> covariance, std::size_t dimensions, std::size_t most);
 
-/// Makes a covariance safe: covariances are shrunk by max(1e-3, d / (d + objects)), and the diagonal becomes `variance`,
-/// which is at least as large. The result is positive definite even if dimensions depend on each other.
+/// Makes a covariance safe: covariances are shrunk by max(1e-3, d / (d + objects)), and the diagonal becomes
+/// `variance`, which is at least as large. The result is positive definite even if dimensions depend on each other.
 void shrink(std::span<double> covariance, std::span<const double> variance, double objects);
 
-/// W of the blocks of `covariance`, (d, d) in the order of the dimensions: row i holds the columns from the beginning of
-/// its block up to i.
+/// W of the blocks of `covariance`, (d, d) in the order of the dimensions: row i holds the columns from the beginning
+/// of its block up to i.
 struct InverseFactor {
     std::vector<std::int32_t> begin;  // (d,)
     std::vector<double> values;

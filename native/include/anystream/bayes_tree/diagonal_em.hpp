@@ -1,7 +1,6 @@
 // One split of EMTopDown: a mixture of at most k diagonal Gaussians for a set of rows, and the best component of a row.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -47,11 +46,11 @@ class DiagonalEm {
     /// centred: moments are taken from the origin. `poll` is called once per iteration and may throw.
     void fit(const Rows& rows, std::span<std::int32_t> component, const std::function<void()>& poll);
 
-    /// What `fit` found: the rows that component j stands for, their mean and their variance in dimension i.
+    /// What `fit` found: the rows that component j stands for, their mean and their variance in dimension i, no floor.
     [[nodiscard]] double occupancy(std::size_t j) const noexcept { return n_[j]; }
     [[nodiscard]] double mean(std::size_t j, std::size_t i) const noexcept { return sum_[j * stride_ + i] / n_[j]; }
     [[nodiscard]] double variance(std::size_t j, std::size_t i) const noexcept {
-        return std::max(floor_[i], square_[j * stride_ + i] / n_[j] - mean(j, i) * mean(j, i));
+        return square_[j * stride_ + i] / n_[j] - mean(j, i) * mean(j, i);
     }
 
     /// Moves the mixture by `offset`, (dimensions,): undoes a shift of the rows it was fitted to.

@@ -222,8 +222,14 @@ class Forest {
         const std::size_t block = dimensions_ * head.lanes();
         if (head.leaf()) return {at, nullptr, nullptr, nullptr, at + block, head.lanes(), head.entries(), false};
         const float* norm = at + 2 * block;
-        return {at,           at + block,     norm,            norm + head.lanes(), norm + 2 * head.lanes(),
-                head.lanes(), head.entries(), head.covariant()};
+        return {at,
+                at + block,
+                norm,
+                norm + head.lanes(),
+                norm + 2 * head.lanes(),
+                head.lanes(),
+                head.entries(),
+                head.covariant()};
     }
 
     // assembly.cpp: from objects and shapes to arrays

@@ -20,8 +20,8 @@ struct Kernels {
     void (*powers_of_two)(const float* log2_value, float origin, std::size_t count, double* out);
     /// |W z|^2 for the panels of covariance.hpp; z has 8 values per panel, zeros behind the last dimension.
     float (*panel_exponent)(const float* z, const float* values, const std::int32_t* first, std::size_t panels);
-    /// out[r] = |W (x_r - mean)|^2 of eight rows at once, in double precision, for learning. x holds dimension j of row r
-    /// at j * 8 + r; W is lower triangular: its row i holds the columns begin[i] .. i, and row and column i stand for
+    /// out[r] = |W (x_r - mean)|^2 of eight rows at once, in double precision, for learning. x holds dimension j of row
+    /// r at j * 8 + r; W is lower triangular: its row i holds the columns begin[i] .. i, and row and column i stand for
     /// dimension order[i]. `scratch` holds 8 values per dimension.
     void (*row_exponents)(const double* x, const double* mean, const std::int32_t* order, const double* factor,
                           const std::int32_t* begin, std::size_t dimensions, double* scratch, double* out);

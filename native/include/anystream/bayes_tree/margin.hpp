@@ -5,8 +5,8 @@
 //     F = log h(d(x)^lambda),   log d(x) = log p(l_x, x) - 1/kappa log sum_{l != l_x} p(l, x)^kappa   (Eq. 14-16).
 //
 // An object weighs in the gradient by omega(x) = dF/dlog d: its own class by +omega, a rival l by -omega r_l(x) with
-// r_l(x) = p(l, x)^kappa / sum of all rivals, and within a class each component by its responsibility. With these signed
-// weights c_e(x), Baum-Welch sums count C, offset M and scatter S of every component about its mean, and
+// r_l(x) = p(l, x)^kappa / sum of all rivals, and within a class each component by its responsibility. With these
+// signed weights c_e(x), Baum-Welch sums count C, offset M and scatter S of every component about its mean, and
 //
 //     mu' = mu + delta,   Sigma' = (S + D Sigma) / (C + D) - delta delta^T,   delta = M / (C + D)
 //
@@ -34,10 +34,10 @@ struct MarginSettings {
 
 /// Labelled rows, borrowed.
 struct LabelledRows {
-    std::span<const double> values;      // (size, dimensions), all present
+    std::span<const double> values;       // (size, dimensions), all present
     std::span<const std::int32_t> label;  // (size,)
-    std::span<const std::int32_t> own;    // (size,) the component that is the row's own kernel and is left out for it; or
-                                          // empty, or -1: none
+    std::span<const std::int32_t> own;  // (size,) the component that is the row's own kernel and is left out for it; or
+                                        // empty, or -1: none
     std::size_t dimensions;
 
     [[nodiscard]] std::size_t size() const noexcept { return label.size(); }

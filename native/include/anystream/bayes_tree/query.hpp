@@ -5,8 +5,8 @@
 // and the weights n_e / n_l cancel. The sum is kept as a double relative to 2^origin, so that neither adding an entry
 // nor comparing classes needs a logarithm.
 //
-// The root model, if the forest has one, has a vote of its own: the answer is proportional to the decision's score times
-// the root model's posterior to the power of root_weight, and the root model's posterior before the first step.
+// The root model, if the forest has one, has a vote of its own: the answer is proportional to the decision's score
+// times the root model's posterior to the power of root_weight, and the root model's posterior before the first step.
 #pragma once
 
 #include <cstdint>
