@@ -44,12 +44,12 @@ class ModelFileError(ValueError):
 class BayesForestSettings:
     """How a forest turns objects into Gaussians."""
 
-    def __init__(self, fanout: int, bandwidth: str, alpha: float, inner_variance: str) -> None: ...
+    def __init__(self, fanout: int, bandwidth: str, alpha: float, inner_variance: str, covariance_block: int = 1, covariance_levels: int = 2, common_scale: bool = False) -> None: ...
 
 class BayesQuerySettings:
     """How queries descend and decide."""
 
-    def __init__(self, descent: str, decision: str, refined_classes: int) -> None: ...
+    def __init__(self, descent: str, decision: str, refined_classes: int, root_weight: float = 0.0) -> None: ...
 
 class BayesQuery:
     """One classification in progress."""
@@ -114,6 +114,22 @@ class BayesForest:
     def widen(self, dimensions: int) -> None:
         """Add dimensions that are missing in all objects so far."""
 
+    def maximise_margin(self, levels: int, kappa: float, lambda_: float, iterations: int = 30, threads: int = 0, stop: StopToken | None = None) -> list[list[float]]:
+        """
+        Margin maximisation of the upper levels, one after the other; the objectives of each from its start on.
+        """
+
+    def train_root_model(self, kappa: float, lambda_: float, most_objects: int, iterations: int = 30, seed: int = 0, threads: int = 0, stop: StopToken | None = None) -> list[float]:
+        """
+        Train the model of the roots that votes beside the trees; its objectives from the start on.
+        """
+
+    @property
+    def has_root_model(self) -> bool:
+        """
+        Whether the model of the roots was trained and knows all classes and features.
+        """
+
     def arrays(self, ordered: bool = False) -> dict:
         """
         Every array of the forest, by name, read-only; `ordered` lays the nodes out as queries descend.
@@ -177,4 +193,37 @@ def build_shape(method: str, points: Annotated[NDArray[numpy.float64], dict(shap
     `method` is em_top_down (which alone reads `seed` and `sample_size`), goldberger or virtual_sampling (which
     alone read `kernel_variance`), hilbert, z_curve, str_packing or guttman. `progress` counts the objects placed;
     setting `stop` ends the work with BuildStopped.
+    """
+
+def search_blocks(covariance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], most: int) -> tuple[list[int], list[int]]:
+    """
+    Blocks of dimensions by hill climbing on the likelihood: (order, first); block b is order[first[b]:first[b + 1]].
+    """
+
+def block_log2_density(points: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], covariance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], most: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """log2 densities as queries compute them, for tests."""
+
+def static_mixture(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, components: int, threads: int = 0) -> tuple:
+    """
+    A mixture of diagonal Gaussians per class by EM: (class, weight, mean, variance, occupancy), flat.
+    """
+
+def maximise_margin(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], component_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], covariance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], occupancy: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], floor: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], kappa: float, lambda_: float, iterations: int, weights: bool, threads: int = 0) -> tuple:
+    """
+    Margin maximisation by extended Baum-Welch: ((class, weight, mean, covariance, occupancy), objectives).
+    """
+
+def margin_sums(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], component_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], covariance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], kappa: float, lambda_: float) -> tuple:
+    """
+    The objective F and the sums C, M and S (lower triangles) that its gradient is made of, for tests.
+    """
+
+def neighbour_gradient(z: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], gradient: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> float:
+    """
+    How well the neighbours of each row classify it under weighted distances, and its gradient by log weights.
+    """
+
+def apply_metric(records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], knots: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], levels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], factor: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], matrix: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    """
+    Records in the space of a metric: each feature along its curve, shifted, then a linear map.
     """

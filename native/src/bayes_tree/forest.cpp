@@ -168,6 +168,7 @@ void Forest::widen(std::size_t dimensions) {
     shift_.own().resize(dimensions, 0.0);
     scale_.own().resize(dimensions, 1.0);
     dimensions_ = dimensions;
+    root_model_ = {};
     measure();
     assemble(trees);
 }
@@ -222,7 +223,9 @@ Forest Forest::breadth_first() const {
     for (std::size_t i = 0; i < order.size(); ++i) {
         const auto from = static_cast<std::size_t>(order[i]);
         const NodeHead old(head_[from]);
-        ordered.head_.own()[i] = NodeHead(blob.size(), old.lanes(), old.entries(), old.leaf()).packed();
+        ordered.head_.own()[i] =
+            NodeHead(blob.size(), old.lanes(), old.entries(), old.leaf()).marked(old.covariant()).packed();
+        ordered.covariance_.of_node.own()[i] = covariance_.of_node[from];
         blob.insert(blob.end(), blob_.data() + old.offset(), blob_.data() + old.offset() + old.floats(d));
         float* child_bits = blob.data() + blob.size() - old.lanes();
         for (std::size_t l = 0; l < old.entries(); ++l) {
@@ -270,6 +273,10 @@ void Forest::check_sizes() const {
     expect("node_mean", node_mean_.size(), k * d);
     expect("node_scatter", node_scatter_.size(), k * d);
     expect("assembled_at", assembled_at_.size(), 1);
+    const char* const covariance_flaw = covariance_.flaw(k, d);
+    require(covariance_flaw == nullptr, [&] { return std::string(covariance_flaw); });
+    const char* const root_model_flaw = root_model_.flaw(m, d);
+    require(root_model_flaw == nullptr, [&] { return std::string(root_model_flaw); });
     for (std::size_t j = 0; j < d; ++j)
         require(scale_[j] > 0.0 && std::isfinite(scale_[j]) && std::isfinite(shift_[j]), [&] {
             return std::string("the scale of feature " + std::to_string(j) + " is " + std::to_string(scale_[j]));

@@ -52,6 +52,7 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const doub
     if (state_.size() < classes_) state_.resize(classes_);
     key_.resize(classes_);
     make_room(forest);
+    ask_root_model(forest, x);
 
     const NodeView roots = forest.roots();
     evaluate(forest, roots, 0);
@@ -83,6 +84,7 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const doub
 
 void Query::make_room(const Forest& forest) {
     const std::size_t lanes = std::max(round_up_to_8(forest.classes()), static_cast<std::size_t>(kMostFanout));
+    deviation_.resize(panels_of(forest.dimensions()) * kPanelRows, 0.0F);
     if (exponent_.size() >= lanes) return;
     exponent_.resize(lanes);
     log2_density_.resize(lanes);
@@ -106,9 +108,32 @@ void Query::evaluate(const Forest& forest, const NodeView& node, std::size_t poi
         log2_density_[l] = std::max(node.log2_norm[l] - kHalfLog2E * exponent[l], kLeastLog2);
         log2_value_[l] = log2_density_[l] + node.log2_count[l];
     }
+    if (node.covariant) evaluate_covariances(forest, node);
 }
 
-// A missing dimension is integrated out: it adds nothing to the exponent and nothing to the norm.
+void Query::evaluate_covariances(const Forest& forest, const NodeView& node) {
+    const CovarianceTable& table = forest.covariances();
+    for (std::size_t l = 0; l < node.entries; ++l) {
+        const std::int32_t child = node.child(l);
+        if (child < 0 || static_cast<std::size_t>(child) >= forest.nodes()) continue;
+        const std::int32_t found = table.of_node[static_cast<std::size_t>(child)];
+        if (found < 0) continue;
+        const auto row = static_cast<std::size_t>(found);
+        const float exponent = table.exponent(row, x_.data(), x_.size(), deviation_.data());
+        log2_density_[l] = std::max(table.log2_norm[row] - kHalfLog2E * exponent, kLeastLog2);
+        log2_value_[l] = log2_density_[l] + node.log2_count[l];
+    }
+}
+
+void Query::ask_root_model(const Forest& forest, const double* x) {
+    vote_.clear();
+    if (missing_ || !(settings_.root_weight > 0.0) || forest.root_model().empty()) return;
+    vote_.resize(classes_);
+    forest.root_model().log2_joint(x, vote_);
+}
+
+// A missing dimension is integrated out: it adds nothing to the exponent and nothing to the norm. Such records see the
+// diagonals of the covariances only, and the root model has no vote on them.
 void Query::evaluate_partly(const Forest& forest, const NodeView& node, std::size_t point_class) {
     const std::size_t d = x_.size();
     const float* shared = node.precision == nullptr ? forest.kernel_precision(point_class) : nullptr;
@@ -248,7 +273,8 @@ std::int64_t Query::refine(const Forest& forest, const Limits& limits) {
     return steps_ - start;
 }
 
-Scaled Query::score(const ClassState& state) const {
+Scaled Query::score(std::size_t point_class) const {
+    const ClassState& state = state_[point_class];
     if (settings_.decision == Decision::nearest) {  // Eq. 21
         double most = 0.0;
         for (const Entry& entry : state.entries) most = std::max(most, entry.value);
@@ -266,7 +292,13 @@ void Query::posterior(std::span<double> out) const {
     thread_local std::vector<Scaled> scores;
     scores.resize(classes_);
     for (std::size_t c = 0; c < classes_; ++c) {
-        scores[c] = score(state_[c]);
+        scores[c] = score(c);
+        if (!vote_.empty() && scores[c].fraction > 0.0) {
+            const double power = steps_ == 0 ? vote_[c] : settings_.root_weight * vote_[c];
+            const double whole = std::floor(power);
+            scores[c] = Scaled::of((steps_ == 0 ? 1.0 : scores[c].fraction) * std::exp2(power - whole),
+                                   (steps_ == 0 ? 0.0 : scores[c].exponent) + whole);
+        }
         if (most < scores[c]) most = scores[c];
     }
     double sum = 0.0;

@@ -9,7 +9,7 @@ namespace anystream::bayes_tree {
 
 namespace {
 
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 
 class Writer {
   public:
@@ -68,6 +68,8 @@ std::vector<std::byte> Query::suspend() const {
     out.value(settings_.descent);
     out.value(settings_.decision);
     out.value(settings_.refined_classes);
+    out.value(settings_.root_weight);
+    out.array(vote_);
     out.value(static_cast<std::uint64_t>(classes_));
     out.value(steps_);
     out.value(static_cast<std::uint64_t>(open_classes_));
@@ -94,9 +96,12 @@ void Query::resume(const Forest& forest, std::span<const std::byte> bytes) {
     next.settings_.descent = in.value<Descent>();
     next.settings_.decision = in.value<Decision>();
     next.settings_.refined_classes = in.value<std::int32_t>();
+    next.settings_.root_weight = in.value<double>();
+    in.array(next.vote_);
     next.classes_ = in.value<std::uint64_t>();
     Reader::require(next.classes_ == forest.classes(), "the number of classes differs");
     Reader::require(next.settings_.refined_classes >= kPublishedK, "its settings are damaged");
+    Reader::require(next.vote_.empty() || next.vote_.size() == next.classes_, "its votes are damaged");
     next.steps_ = in.value<std::int64_t>();
     next.open_classes_ = in.value<std::uint64_t>();
     in.array(next.x_);

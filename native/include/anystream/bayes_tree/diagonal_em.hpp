@@ -46,6 +46,13 @@ class DiagonalEm {
     /// centred: moments are taken from the origin. `poll` is called once per iteration and may throw.
     void fit(const Rows& rows, std::span<std::int32_t> component, const std::function<void()>& poll);
 
+    /// What `fit` found: the rows that component j stands for, their mean and their variance in dimension i, no floor.
+    [[nodiscard]] double occupancy(std::size_t j) const noexcept { return n_[j]; }
+    [[nodiscard]] double mean(std::size_t j, std::size_t i) const noexcept { return sum_[j * stride_ + i] / n_[j]; }
+    [[nodiscard]] double variance(std::size_t j, std::size_t i) const noexcept {
+        return square_[j * stride_ + i] / n_[j] - mean(j, i) * mean(j, i);
+    }
+
     /// Moves the mixture by `offset`, (dimensions,): undoes a shift of the rows it was fitted to.
     void move(std::span<const double> offset) noexcept { lanes_.move(offset.data()); }
 
