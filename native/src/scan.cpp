@@ -327,6 +327,13 @@ void Scan::powers(const BlockStore& store, std::size_t first, std::size_t last, 
         out[i - first] = plain(store, x_.data(), store.row(i).data(), missing_, kInfinity);
 }
 
+void Scan::rough_powers(const BlockStore& store, std::span<float> out) const {
+    const auto norm = static_cast<std::size_t>(store.norm());
+    const ScanBlocks blocks{store.blocks_.data(), store.slack_.data(), store.dimensions(), store.categorical()};
+    (missing_ ? scan_kernels().powers_masked : scan_kernels().powers)[norm](blocks, narrow_.data(), 0,
+                                                                           store.slack_.size(), out.data());
+}
+
 // -- all with all ------------------------------------------------------------------------------------------------------
 
 namespace {

@@ -152,6 +152,10 @@ class Scan {
     /// The plain powers of the vectors at [first, last).
     void powers(const BlockStore& store, std::size_t first, std::size_t last, std::span<double> out) const;
 
+    /// The powers of all vectors up to a common factor, in float32, the same bits on every machine: for heuristics.
+    /// `out` has room for whole blocks; what lies behind the last vector is infinite or not a number.
+    void rough_powers(const BlockStore& store, std::span<float> out) const;
+
   private:
     friend void all_nearest(const BlockStore&, std::size_t, std::span<const std::int64_t>, int, std::span<std::int64_t>,
                             std::span<double>, std::atomic<std::int64_t>*, const StopFlag*);

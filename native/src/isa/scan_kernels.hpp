@@ -22,9 +22,14 @@ struct ScanKernels {
     using NextOfFour = std::size_t (*)(const ScanBlocks& blocks, const float* const* x, std::size_t first,
                                        std::size_t last, const float* bound, unsigned* lanes);
 
+    /// The powers of all lanes of the blocks [first, last), scaled and in float32.
+    using Powers = void (*)(const ScanBlocks& blocks, const float* x, std::size_t first, std::size_t last, float* out);
+
     Next next[4];         // by Norm
     Next next_masked[4];  // where values may be missing
     NextOfFour next_of_four[4];
+    Powers powers[4];
+    Powers powers_masked[4];
 };
 
 /// The table for this machine, chosen once.
