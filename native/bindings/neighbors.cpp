@@ -15,6 +15,7 @@
 
 #include "anystream/neighbors/answer.hpp"
 #include "anystream/neighbors/gallery.hpp"
+#include "anystream/neighbors/matrix_space.hpp"
 #include "anystream/neighbors/orderings.hpp"
 #include "anystream/neighbors/query.hpp"
 #include "bindings.hpp"
@@ -115,7 +116,8 @@ class GalleryQuery {
     /// Serials and distances of the nearest so far.
     [[nodiscard]] std::vector<std::pair<std::int64_t, double>> nearest() const {
         std::vector<std::pair<std::int64_t, double>> rows;
-        for (const Neighbor& each : query_.nearest()) rows.emplace_back(each.id, gallery_->space().distance(each.power));
+        for (const Neighbor& each : query_.nearest())
+            rows.emplace_back(each.id, gallery_->space().distance(each.power));
         return rows;
     }
     [[nodiscard]] const Query& query() const noexcept { return query_; }
@@ -198,6 +200,22 @@ nb::ndarray<std::int64_t, nb::numpy, nb::ndim<1>, nb::c_contig> order(const std:
     {
         const nb::gil_scoped_release unlocked;
         const auto space = fill(metric, records);
+        found = order_by_name(name, *space, as_span(labels), classes,
+                              {threads, seed, done == nullptr ? nullptr : &done->value, stop});
+    }
+    return to_numpy(std::move(found));
+}
+
+nb::ndarray<std::int64_t, nb::numpy, nb::ndim<1>, nb::c_contig> order_of_distances(
+    const std::string& name, Matrix<double> distances, Vector<std::int32_t> labels, std::size_t classes, int threads,
+    std::uint64_t seed, Counter* done, const StopFlag* stop) {
+    require_equal("rows of distances", distances.shape(0), labels.size());
+    require_equal("columns of distances", distances.shape(1), labels.size());
+    require_classes(as_span(labels), classes);
+    Order found;
+    {
+        const nb::gil_scoped_release unlocked;
+        const auto space = make_matrix_space(as_span(distances), labels.size());
         found = order_by_name(name, *space, as_span(labels), classes,
                               {threads, seed, done == nullptr ? nullptr : &done->value, stop});
     }
@@ -291,7 +309,8 @@ void bind_gallery_query(nb::module_& m) {
              "Compare further exemplars within the limits (-1: none); return the steps taken.")
         .def("label", &GalleryQuery::label, "The number of the likeliest class.")
         .def("proba", &GalleryQuery::proba, "The shares of the votes.")
-        .def("state", &GalleryQuery::state, "Steps, position, list, its end, and the nearest (power, serial, position).")
+        .def("state", &GalleryQuery::state,
+             "Steps, position, list, its end, and the nearest (power, serial, position).")
         .def("nearest", &GalleryQuery::nearest, "Serials and distances of the nearest so far.")
         .def_prop_ro(
             "steps", [](const GalleryQuery& q) { return q.query().steps(); }, "Exemplars compared so far.")
@@ -309,6 +328,9 @@ void bind_neighbors(nb::module_& m) {
     m.def("neighbors_order", &order, "name"_a, "metric"_a, "values"_a.noconvert(), "first"_a.noconvert(),
           "labels"_a.noconvert(), "classes"_a, "threads"_a = 0, "seed"_a = 0, "done"_a.none() = nb::none(),
           "stop"_a.none() = nb::none(), "The order in which exemplars are looked at, as indices.");
+    m.def("neighbors_order_of_distances", &order_of_distances, "name"_a, "distances"_a.noconvert(),
+          "labels"_a.noconvert(), "classes"_a, "threads"_a = 0, "seed"_a = 0, "done"_a.none() = nb::none(),
+          "stop"_a.none() = nb::none(), "The order of objects whose distances are known.");
     bind_gallery_query(m);
     nb::class_<GalleryHandle>(m, "NeighborsGallery",
                               "Exemplars in the order of visits. Many threads may ask while one learns.")
@@ -334,8 +356,8 @@ void bind_neighbors(nb::module_& m) {
                      throw std::invalid_argument("this pickle was written by another version of anystream");
                  const Metric metric{nb::cast<std::string>(state[1]), nb::cast<std::size_t>(state[2]),
                                      nb::cast<std::size_t>(state[3]), nb::cast<std::size_t>(state[4])};
-                 new (&h) GalleryHandle(adopt(metric, nb::cast<std::size_t>(state[5]),
-                                              nb::cast<std::size_t>(state[6]), nb::cast<nb::dict>(state[7])),
+                 new (&h) GalleryHandle(adopt(metric, nb::cast<std::size_t>(state[5]), nb::cast<std::size_t>(state[6]),
+                                              nb::cast<nb::dict>(state[7])),
                                         metric);
              })
         .def("insert", &insert, "values"_a.noconvert(), "first"_a.noconvert(), "labels"_a.noconvert(),
@@ -430,6 +452,7 @@ void bind_neighbors(nb::module_& m) {
             "Labels of the exemplars themselves, by position, each left out of its own query.")
         .def_prop_ro("width", [](const GalleryHandle& h) { return share_unlocked(h)->space().width(); })
         .def_prop_ro("classes", [](const GalleryHandle& h) { return share_unlocked(h)->classes(); })
+        .def_prop_ro("capacity", [](const GalleryHandle& h) { return share_unlocked(h)->capacity(); })
         .def_prop_ro("setup", [](const GalleryHandle& h) { return share_unlocked(h)->setup(); })
         .def("__len__", [](const GalleryHandle& h) { return share_unlocked(h)->size(); })
         .def_prop_ro(

@@ -102,7 +102,8 @@ void bind_scan(nb::module_& m) {
                 for (double& value : out) value = distance_of_power(store.norm(), value);
             },
             "k"_a, "threads"_a, "position"_a.noconvert(), "distance"_a.noconvert(), "done"_a.none() = nb::none(),
-            "stop"_a.none() = nb::none(), "The k nearest others of every vector; -1 and infinity where there are fewer.");
+            "stop"_a.none() = nb::none(),
+            "The k nearest others of every vector; -1 and infinity where there are fewer.");
 }
 
 }  // namespace anystream::bindings

@@ -15,9 +15,9 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr float kEmptyLane = std::numeric_limits<float>::infinity();
-constexpr double kUnit = 0x1p-24;       // half the distance from 1 to the next float
-constexpr double kFarthest = 0x1p40;    // scaled values beyond it call for another frame
-constexpr std::size_t kGroup = 64;      // queries that share the blocks in the cache
+constexpr double kUnit = 0x1p-24;     // half the distance from 1 to the next float
+constexpr double kFarthest = 0x1p40;  // scaled values beyond it call for another frame
+constexpr std::size_t kGroup = 64;    // queries that share the blocks in the cache
 constexpr std::size_t kTileBytes = 1 << 17;
 
 // What rounding can do to a distance. Let N be the norm, x and e the exact vectors in scaled units. Turning them to
@@ -79,8 +79,7 @@ double plain_power(const double* x, const double* e, std::size_t d, std::size_t 
                 sum[s] = joined<kNorm>(sum[s], term<kNorm>(x[j + s], e[j + s], j + s < categorical));
         if (joined<kNorm>(joined<kNorm>(sum[0], sum[1]), joined<kNorm>(sum[2], sum[3])) > bound) return kInfinity;
     }
-    for (std::size_t s = 0; j < d; ++j, ++s)
-        sum[s] = joined<kNorm>(sum[s], term<kNorm>(x[j], e[j], j < categorical));
+    for (std::size_t s = 0; j < d; ++j, ++s) sum[s] = joined<kNorm>(sum[s], term<kNorm>(x[j], e[j], j < categorical));
     return joined<kNorm>(joined<kNorm>(sum[0], sum[1]), joined<kNorm>(sum[2], sum[3]));
 }
 
@@ -121,13 +120,16 @@ double plain(const BlockStore& store, const double* x, const double* e, bool mis
 
 }  // namespace
 
-double distance_of_power(Norm norm, double power) noexcept { return norm == Norm::euclidean ? std::sqrt(power) : power; }
+double distance_of_power(Norm norm, double power) noexcept {
+    return norm == Norm::euclidean ? std::sqrt(power) : power;
+}
 
 double power_of_distance(Norm norm, double distance) noexcept {
     return norm == Norm::euclidean ? distance * distance : distance;
 }
 
-// -- the store ---------------------------------------------------------------------------------------------------------
+// -- the store
+// ---------------------------------------------------------------------------------------------------------
 
 BlockStore::BlockStore(std::size_t dimensions, Norm norm, std::size_t categorical)
     : dimensions_(dimensions),
@@ -158,7 +160,8 @@ void BlockStore::choose_frame() {
     for (std::size_t j = 0; j < dimensions_; ++j) sum[j] = present[j] > 0.0 ? sum[j] / present[j] : 0.0;
     for (std::size_t i = 0; i < size_; ++i)
         for (std::size_t j = 0; j < dimensions_; ++j)
-            if (const double value = row(i)[j]; !std::isnan(value)) largest = std::max(largest, std::abs(value - sum[j]));
+            if (const double value = row(i)[j]; !std::isnan(value))
+                largest = std::max(largest, std::abs(value - sum[j]));
     int exponent = 0;
     if (largest > 0.0) std::frexp(largest, &exponent);
     origin_.own() = std::move(sum);
@@ -279,7 +282,8 @@ std::size_t BlockStore::own_bytes() const noexcept {
     return bytes;
 }
 
-// -- a query -----------------------------------------------------------------------------------------------------------
+// -- a query
+// -----------------------------------------------------------------------------------------------------------
 
 void Scan::open(const BlockStore& store, const double* x) {
     const std::size_t d = store.dimensions();
@@ -331,10 +335,11 @@ void Scan::rough_powers(const BlockStore& store, std::span<float> out) const {
     const auto norm = static_cast<std::size_t>(store.norm());
     const ScanBlocks blocks{store.blocks_.data(), store.slack_.data(), store.dimensions(), store.categorical()};
     (missing_ ? scan_kernels().powers_masked : scan_kernels().powers)[norm](blocks, narrow_.data(), 0,
-                                                                           store.slack_.size(), out.data());
+                                                                            store.slack_.size(), out.data());
 }
 
-// -- all with all ------------------------------------------------------------------------------------------------------
+// -- all with all
+// ------------------------------------------------------------------------------------------------------
 
 namespace {
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
+from tests.reference.neighbors_scan import distances, nearest
 
 from anystream import _native
-from tests.reference.neighbors_scan import distances, nearest
 
 NORMS = ["euclidean", "manhattan", "chebyshev", "mixed"]
 

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def distances(x: NDArray[np.float64], rows: NDArray[np.float64], norm: str, categorical: int = 0) -> NDArray[np.float64]:
+def distances(
+    x: NDArray[np.float64], rows: NDArray[np.float64], norm: str, categorical: int = 0
+) -> NDArray[np.float64]:
     """Distances of x to each row; a missing value is left out and the rest weighted up by d / present ones."""
     d = rows.shape[1]
     difference = np.abs(rows - x)

@@ -66,9 +66,7 @@ Order drop_order(const Space& space, std::span<const std::int32_t> labels, std::
 
     using Key = std::tuple<bool, std::int64_t, double, std::int64_t>;  // the greatest leaves first
     std::vector<std::int64_t> score(n, 0);
-    const auto key = [&](std::size_t i) {
-        return Key(noise[i], score[i], tie[i], static_cast<std::int64_t>(i));
-    };
+    const auto key = [&](std::size_t i) { return Key(noise[i], score[i], tie[i], static_cast<std::int64_t>(i)); };
     std::set<Key> leaving;
     /// Adds what associate i says about its nearest, or takes it back.
     const auto judge = [&](std::size_t i, std::int64_t sign) {
@@ -93,7 +91,8 @@ Order drop_order(const Space& space, std::span<const std::int32_t> labels, std::
         leaving.erase(std::prev(leaving.end()));
         order[place] = static_cast<std::int64_t>(x);
         auto affected = nearest.seen_by(x);
-        if (variant == 1) std::erase_if(affected, [&](std::int32_t i) { return !nearest.alive(static_cast<std::size_t>(i)); });
+        if (variant == 1)
+            std::erase_if(affected, [&](std::int32_t i) { return !nearest.alive(static_cast<std::size_t>(i)); });
         for (const std::int32_t i : affected) judge(static_cast<std::size_t>(i), -1);
         if (variant == 1) judge(x, -1);  // it no longer counts as an associate
         nearest.remove(x);

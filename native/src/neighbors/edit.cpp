@@ -111,6 +111,8 @@ class Edit {
 
 }  // namespace
 
-std::unique_ptr<Space> make_edit_space() { return std::make_unique<PairSpace<Edit>>(Edit(), 0); }
+std::unique_ptr<Space> make_edit_space() {
+    return std::make_unique<PairSpace<Edit>>(Edit(), 0);
+}
 
 }  // namespace anystream::neighbors

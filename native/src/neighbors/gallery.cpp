@@ -100,7 +100,8 @@ void Gallery::make_lists(std::size_t head, int threads) {
     find_pure();
 }
 
-// -- learning one by one -------------------------------------------------------------------------------------------------
+// -- learning one by one
+// -------------------------------------------------------------------------------------------------
 
 void Gallery::append(Row row, std::int32_t label) {
     space_->append(row);
@@ -231,7 +232,8 @@ void Gallery::find_pure() {
     layout_.own()[3] = static_cast<std::int64_t>(from);
 }
 
-// -- files -----------------------------------------------------------------------------------------------------------------
+// -- files
+// -----------------------------------------------------------------------------------------------------------------
 
 void Gallery::visit_columns(ColumnVisitor& visitor) {
     visitor.visit("label", label_);

@@ -4,7 +4,8 @@
 // p is right if s(p) < o(p), and ratio(p) = s / (s + o) says how clearly.
 //
 //   1. One exemplar of each class, chosen together: each in turn is replaced by what leaves the least loss.
-//   2. Up to kHead exemplars: of some candidates (objects that are wrong, and others) the one that lowers the loss most;
+//   2. Up to kHead exemplars: of some candidates (objects that are wrong, and others) the one that lowers the loss
+//   most;
 //      the loss counts the wrong objects, and softly those near the border.
 //   3. The others: again and again the object of highest ratio. It lies where the chosen ones say least.
 //   4. What disagrees with most of its three nearest is suspected to be noise: it has no say and comes last, the least
@@ -29,8 +30,8 @@ constexpr std::size_t kCandidates = 48;
 constexpr std::size_t kSetupRounds = 2;
 constexpr std::size_t kMostPairs = 4096;  // of exemplars that are compared pair by pair, this many judge
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kSoft = 0.3f;             // weight of what is near the border
-constexpr float kNear = 0.35f;            // ratios above are near it
+constexpr float kSoft = 0.3f;   // weight of what is near the border
+constexpr float kNear = 0.35f;  // ratios above are near it
 
 inline float loss(float own, float other) noexcept {
     const float whole = own + other;
@@ -68,9 +69,7 @@ class Greedy {
     void sort_by_class(const Space& space, std::span<const std::int32_t> labels) {
         original_.resize(space.size());
         std::iota(original_.begin(), original_.end(), 0);
-        const auto place = [&](std::int64_t i) {
-            return std::pair(labels[static_cast<std::size_t>(i)], i);
-        };
+        const auto place = [&](std::int64_t i) { return std::pair(labels[static_cast<std::size_t>(i)], i); };
         std::sort(original_.begin(), original_.end(), [&](auto a, auto b) { return place(a) < place(b); });
         sorted_ = space.permuted(original_);
         begin_.assign(classes_ + 1, 0);
@@ -216,9 +215,8 @@ class Greedy {
         std::vector<std::size_t> noise;
         for (std::size_t p = 0; p < own_.size(); ++p)
             if (!chosen_[p]) noise.push_back(p);
-        std::stable_sort(noise.begin(), noise.end(), [&](std::size_t a, std::size_t b) {
-            return own_[a] * other_[b] < own_[b] * other_[a];
-        });
+        std::stable_sort(noise.begin(), noise.end(),
+                         [&](std::size_t a, std::size_t b) { return own_[a] * other_[b] < own_[b] * other_[a]; });
         picked_.insert(picked_.end(), noise.begin(), noise.end());
     }
 

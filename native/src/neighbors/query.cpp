@@ -47,7 +47,9 @@ std::size_t Query::compare(const Gallery& gallery, std::size_t last) {
     return last - first;
 }
 
-double Query::bound(const Gallery& gallery) const { return gallery.space().distance(best_.bound()); }
+double Query::bound(const Gallery& gallery) const {
+    return gallery.space().distance(best_.bound());
+}
 
 /// Lists by the distance of their centres, and what their radii exclude.
 void Query::order_lists(const Gallery& gallery) {
@@ -126,8 +128,8 @@ void Query::look_ahead(const Gallery& gallery) {
             exhausted_ = false;
         } else {
             const auto next = std::min(static_cast<std::size_t>(state_.list), gallery.head());
-            const bool sure = static_cast<std::size_t>(state_.list) <= gallery.head() && best_.found().size() == best_.k() &&
-                              certain_[next] > bound(gallery);
+            const bool sure = static_cast<std::size_t>(state_.list) <= gallery.head() &&
+                              best_.found().size() == best_.k() && certain_[next] > bound(gallery);
             exhausted_ = sure || !enter_next_list(gallery);
         }
         return;

@@ -24,7 +24,8 @@ Order simple_rank(const Space& space, std::span<const std::int32_t> labels, std:
 
     std::vector<std::int64_t> rank(n, 0);
     for (std::size_t i = 0; i < n; ++i)
-        for (const std::int32_t x : nearest.nearest(i)) rank[static_cast<std::size_t>(x)] += vote(i, static_cast<std::size_t>(x));
+        for (const std::int32_t x : nearest.nearest(i))
+            rank[static_cast<std::size_t>(x)] += vote(i, static_cast<std::size_t>(x));
 
     using Key = std::tuple<std::int64_t, double, std::int64_t>;  // of equals, the highest index leaves first
     const auto key = [&](std::size_t i) { return Key(rank[i], own[i], -static_cast<std::int64_t>(i)); };

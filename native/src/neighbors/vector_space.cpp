@@ -82,10 +82,14 @@ class VectorProbe final : public Probe {
     Scan scan_;
 };
 
-std::unique_ptr<Probe> VectorSpace::probe() const { return std::make_unique<VectorProbe>(); }
+std::unique_ptr<Probe> VectorSpace::probe() const {
+    return std::make_unique<VectorProbe>();
+}
 
 }  // namespace
 
-std::unique_ptr<Space> make_vector_space(BlockStore store) { return std::make_unique<VectorSpace>(std::move(store)); }
+std::unique_ptr<Space> make_vector_space(BlockStore store) {
+    return std::make_unique<VectorSpace>(std::move(store));
+}
 
 }  // namespace anystream::neighbors

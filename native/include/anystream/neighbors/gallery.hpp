@@ -69,7 +69,9 @@ class Gallery {
 
   private:
     [[nodiscard]] std::size_t level_for(Row row, std::int32_t label) const;
-    [[nodiscard]] std::size_t level_end(std::size_t level) const noexcept { return setup() + (std::size_t{16} << level); }
+    [[nodiscard]] std::size_t level_end(std::size_t level) const noexcept {
+        return setup() + (std::size_t{16} << level);
+    }
     void append(Row row, std::int32_t label);
     void swap(std::size_t i, std::size_t j);
     void lift(std::size_t target);
@@ -82,9 +84,9 @@ class Gallery {
     std::size_t capacity_;
     Column<std::int32_t> label_;
     Column<std::int64_t> serial_;
-    Column<std::int64_t> layout_;           // setup, head, listed, pure_from, next serial
-    Column<std::int64_t> list_;             // head + 1 borders
-    Column<double> centre_distance_;        // of positions head .. listed
+    Column<std::int64_t> layout_;     // setup, head, listed, pure_from, next serial
+    Column<std::int64_t> list_;       // head + 1 borders
+    Column<double> centre_distance_;  // of positions head .. listed
 };
 
 }  // namespace anystream::neighbors

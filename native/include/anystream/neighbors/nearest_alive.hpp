@@ -1,8 +1,8 @@
 // The nearest of those that are left, for every exemplar, while exemplars leave one by one.
 //
-// Each exemplar keeps a list of its nearest living others, a few longer than what is asked for; when an exemplar leaves,
-// those that list it strike it out, and a list that gets too short is filled again by a scan of the living. So a
-// removal costs little, and all of them O(m^2 d) together.
+// Each exemplar keeps a list of its nearest living others, a few longer than what is asked for; when an exemplar
+// leaves, those that list it strike it out, and a list that gets too short is filled again by a scan of the living. So
+// a removal costs little, and all of them O(m^2 d) together.
 #pragma once
 
 #include <cstdint>
@@ -37,11 +37,11 @@ class NearestAlive {
     [[nodiscard]] std::size_t place_in_list(std::size_t i, std::size_t x) const noexcept;
 
     std::size_t visible_, length_;
-    std::unique_ptr<Space> left_;           // the living, compact
-    std::vector<std::int64_t> living_;      // exemplar at each place of `left_`
-    std::vector<std::int64_t> place_;       // and back; -1 when gone
-    std::vector<std::int32_t> list_;        // (exemplars, length)
-    std::vector<std::uint32_t> count_;      // entries of each list
+    std::unique_ptr<Space> left_;                     // the living, compact
+    std::vector<std::int64_t> living_;                // exemplar at each place of `left_`
+    std::vector<std::int64_t> place_;                 // and back; -1 when gone
+    std::vector<std::int32_t> list_;                  // (exemplars, length)
+    std::vector<std::uint32_t> count_;                // entries of each list
     std::vector<std::vector<std::int32_t>> holders_;  // who lists an exemplar, perhaps with some that no longer do
     std::unique_ptr<Probe> probe_;
     NearestSet best_;

@@ -61,9 +61,9 @@ class Query {
     bool exhausted_ = false;
     bool triangle_ = false;
     std::size_t left_out_ = kNothingSkipped;
-    std::vector<double> centre_;        // distance of each prototype
-    std::vector<double> certain_;       // certain_[i]: no exemplar of the lists from the i-th on can be nearer
-    std::vector<std::int32_t> lists_;   // in the order of visits
+    std::vector<double> centre_;       // distance of each prototype
+    std::vector<double> certain_;      // certain_[i]: no exemplar of the lists from the i-th on can be nearer
+    std::vector<std::int32_t> lists_;  // in the order of visits
 };
 
 }  // namespace anystream::neighbors
