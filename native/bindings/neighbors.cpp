@@ -450,6 +450,14 @@ void bind_neighbors(nb::module_& m) {
             },
             "k"_a, "stages"_a.noconvert(), "threads"_a, "out"_a.noconvert(),
             "Labels of the exemplars themselves, by position, each left out of its own query.")
+        .def(
+            "labels",
+            [](const GalleryHandle& h) {
+                const SharedGallery gallery = share_unlocked(h);
+                const auto labels = gallery->labels();
+                return to_numpy(std::vector<std::int32_t>(labels.begin(), labels.end()));
+            },
+            "Class numbers by position.")
         .def_prop_ro("width", [](const GalleryHandle& h) { return share_unlocked(h)->space().width(); })
         .def_prop_ro("classes", [](const GalleryHandle& h) { return share_unlocked(h)->classes(); })
         .def_prop_ro("capacity", [](const GalleryHandle& h) { return share_unlocked(h)->capacity(); })

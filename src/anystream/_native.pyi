@@ -303,6 +303,9 @@ class NeighborsGallery:
         Labels of the exemplars themselves, by position, each left out of its own query.
         """
 
+    def labels(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')]:
+        """Class numbers by position."""
+
     @property
     def width(self) -> int: ...
 

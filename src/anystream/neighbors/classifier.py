@@ -19,7 +19,6 @@ from anystream.anytime.query import Query
 from anystream.anytime.river_face import RiverFaceMixin
 from anystream.anytime.stages import check_stages
 from anystream.model_file import ModelFile
-from anystream.neighbors.callable_exemplars import CallableExemplars
 from anystream.neighbors.distances import Distance, make_distance
 from anystream.neighbors.exemplars import Exemplars
 from anystream.neighbors.file import model_from_file, model_to_file
@@ -304,8 +303,14 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
             self.exemplars_.insert(points, numbers)
             self.exemplars_.declare_classes(len(classes))
         else:
-            exemplars = fit_exemplars(self, points[:1], numbers[:1], len(classes), one_by_one=True, scale_of=points)
-            exemplars.insert(points[1:], numbers[1:])
+            if not callable(self.metric) and self._new_distance().needs_data:
+                raise ValueError(
+                    f"metric {self.metric!r} with scaling {self.scaling!r} learns how to measure from many records; begin "
+                    "with fit, or scale the stream before (for instance with river's StandardScaler)"
+                )
+            exemplars = fit_exemplars(self, points[:1], numbers[:1], len(classes), one_by_one=True)
+            if len(numbers) > 1:
+                exemplars.insert(points[1:], numbers[1:])
             self.exemplars_ = exemplars
         self.classes_ = classes
 
@@ -379,10 +384,19 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         return labelled_records(X, y, takes)
 
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        try:
+            distance = None if callable(self.metric) else self._new_distance()
+        except ValueError:  # fit says what is wrong
+            return tags
+        tags.input_tags.allow_nan = distance is not None and distance.allows_missing
+        tags.input_tags.two_d_array = distance is None or distance.records != "texts"
+        tags.input_tags.string = distance is not None and distance.records == "texts"
+        return tags
+
+
 def _whole(name: str, value: object, least: int = 0) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise ValueError(f"{name} is {value!r}; use a whole number from {least} on")
     return int(value)
-
-
-AnyExemplars = Exemplars | CallableExemplars

@@ -19,14 +19,27 @@ class OpenQuery(Protocol):
     """One classification in progress, as the native core offers it."""
 
     @property
-    def steps(self) -> int: ...
+    def steps(self) -> int:
+        """Exemplars compared so far."""
+
     @property
-    def exhausted(self) -> bool: ...
-    def refine(self, steps: int = -1, nanoseconds: int = -1, stop: StopToken | None = None) -> int: ...
-    def label(self) -> int: ...
-    def proba(self) -> NDArray[np.float64]: ...
-    def state(self) -> tuple[Any, ...]: ...
-    def nearest(self) -> list[tuple[int, float]]: ...
+    def exhausted(self) -> bool:
+        """No further exemplar can change the label."""
+
+    def refine(self, steps: int = -1, nanoseconds: int = -1, stop: StopToken | None = None) -> int:
+        """Compare further exemplars within the limits (-1: none); return the steps taken."""
+
+    def label(self) -> int:
+        """The number of the likeliest class."""
+
+    def proba(self) -> NDArray[np.float64]:
+        """The shares of the votes."""
+
+    def state(self) -> tuple[Any, ...]:
+        """What is needed, beside the record, to go on later."""
+
+    def nearest(self) -> list[tuple[int, float]]:
+        """Serials and distances of the nearest so far."""
 
 
 class Exemplars:
@@ -86,7 +99,7 @@ class Exemplars:
         """Whether each exemplar, left out of its own query, is right after each stage: (exemplars, stages)."""
         labels = np.empty((len(self), len(stages)), dtype=np.int32)
         self.gallery.leave_one_out(k, stages, threads, labels)
-        right: NDArray[np.bool_] = labels == self.gallery.arrays()["label"][:, np.newaxis]
+        right: NDArray[np.bool_] = labels == self.gallery.labels()[:, np.newaxis]
         return right
 
     # -- learning ----------------------------------------------------------------------------------------------------
@@ -110,6 +123,11 @@ class Exemplars:
         return self.gallery.setup
 
     @property
+    def capacity(self) -> int:
+        """Most exemplars; 0 for no limit."""
+        return self.gallery.capacity
+
+    @property
     def own_bytes(self) -> int:
         """Bytes held."""
         return self.gallery.own_bytes
@@ -124,9 +142,7 @@ class Exemplars:
             places = zip(arrays["first"], arrays["length"], strict=True)
             rows = [codes[a : a + n].tobytes().decode("utf-32-le", "surrogatepass") for a, n in places]
         else:
-            rows = np.stack(
-                [arrays["values"][a : a + n] for a, n in zip(arrays["first"], arrays["length"], strict=True)]
-            )
+            rows = np.stack([arrays["values"][a : a + self.gallery.width] for a in arrays["first"]])
         return rows, arrays["label"], arrays["serial"]
 
     def _row(self, record: Any) -> NDArray[np.float64]:

@@ -77,8 +77,8 @@ def model_from_file(cls: type[Model], file: ModelFile, *, mapped: bool) -> Model
         distance = model._new_distance()
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"{file.path}: the parameters are not those of such a model: {error}") from None
-    learned = {name: ArraySpec("float64", (name,), finite=True) for name in file.arrays if name.startswith(_LEARNED)}
-    learned = {name: ArraySpec("float64", (f"learned{i}",), finite=True) for i, name in enumerate(learned)}
+    names = [name for name in file.arrays if name.startswith(_LEARNED)]
+    learned = {name: ArraySpec("float64", (f"learned{i}",), finite=True) for i, name in enumerate(names)}
     kind = _BLOCKS if "blocks" in file.arrays else _PAIRS
     arrays, _ = check_arrays(file, {**_COMMON, **kind, **learned}, {"classes": len(classes)})
     try:

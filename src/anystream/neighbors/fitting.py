@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from anystream._native import Counter, StopToken
 from anystream.neighbors.callable_exemplars import CallableExemplars, all_distances, measured, order_objects
+from anystream.neighbors.distances import Distance
 from anystream.neighbors.exemplars import Exemplars, build_exemplars, order_rows
 from anystream.neighbors.orderings import OrderingTask, ordering_named
 from anystream.neighbors.trimming import share_to_keep
@@ -30,13 +31,10 @@ def head_size(n_exemplars: int) -> int:
 class _Source:
     """Training data of a named metric: rows of the fitted distance."""
 
-    def __init__(
-        self, model: AnytimeNeighborsClassifier, points: Any, labels: Labels, n_classes: int, scale_of: Any
-    ) -> None:
+    def __init__(self, model: AnytimeNeighborsClassifier, points: Any, labels: Labels, n_classes: int) -> None:
         self.model, self.labels, self.n_classes = model, labels, n_classes
         self.distance = model._new_distance()
-        self.distance.fit(points if scale_of is None else scale_of)
-        self.rows = self.distance.transform(points)
+        self.rows = self.distance.fit(points)
 
     def part(self, places: Places) -> Any:
         return [self.rows[i] for i in places] if self.distance.records == "texts" else self.rows[places]
@@ -81,10 +79,8 @@ class _Source:
 class _ObjectSource:
     """Training data of a Python metric: objects, and their distances once an ordering needs them."""
 
-    def __init__(
-        self, model: AnytimeNeighborsClassifier, objects: Sequence[Any], labels: Labels, n_classes: int
-    ) -> None:
-        self.model, self.labels, self.n_classes, self.objects = model, labels, n_classes, list(objects)
+    def __init__(self, model: AnytimeNeighborsClassifier, objects: list[Any], labels: Labels, n_classes: int) -> None:
+        self.model, self.labels, self.n_classes, self.objects = model, labels, n_classes, objects
         self._distances: NDArray[np.float64] | None = None
         measured(model.metric, self.objects[0], self.objects[-1])  # a metric that is none is found at once
 
@@ -121,7 +117,6 @@ def fit_exemplars(
     n_classes: int,
     *,
     one_by_one: bool = False,
-    scale_of: Any = None,
 ) -> Any:
     """Order the training data and build the exemplars.
 
@@ -133,8 +128,6 @@ def fit_exemplars(
         The training data; labels are class numbers.
     one_by_one : bool
         Whether more records follow, one by one: then the order is that of arrival.
-    scale_of : optional
-        The records from which the distance learns; default: all of them.
     """
     capacity = model._capacity()
     if capacity and len(labels) > capacity:  # the oldest are forgotten before any work
@@ -143,7 +136,7 @@ def fit_exemplars(
     if callable(model.metric):
         source = _ObjectSource(model, points, labels, n_classes)
     else:
-        source = _Source(model, points, labels, n_classes, scale_of)
+        source = _Source(model, points, labels, n_classes)
     everything = np.arange(len(labels), dtype=np.int64)
     if one_by_one:
         return source.build(everything)
@@ -163,46 +156,57 @@ def merged(
     """The exemplars of all models, their orders interleaved by the share of each order that lies before them."""
     stored = [model.exemplars_.stored() for model in models]
     labels = np.concatenate([to[numbers] for (_, numbers, _), to in zip(stored, class_maps, strict=True)])
-    serials, begin = [], 0
-    for _, _, own in stored:
-        serials.append(own + begin)
-        begin += int(own.max(initial=-1)) + 1
+    first = models[0].exemplars_
+    serials = _merged_serials([own for _, _, own in stored], first.capacity > 0)
     share = np.concatenate([np.arange(len(own)) / max(1, len(own)) for _, _, own in stored])
     order = np.argsort(share, kind="stable")
-    first = models[0].exemplars_
+    if first.capacity:
+        order = order[serials[order] >= len(serials) - first.capacity]
     if isinstance(first, CallableExemplars):
         objects = [each for rows, _, _ in stored for each in rows]
         return CallableExemplars(
             first.metric,
             [objects[i] for i in order],
             labels[order].tolist(),
-            np.concatenate(serials)[order].tolist(),
+            serials[order].tolist(),
             n_classes,
             first.capacity,
         )
-    learned = first.distance.learned
-    for model in models[1:]:
-        other = model.exemplars_.distance.learned
-        if learned.keys() != other.keys() or not all(np.array_equal(learned[name], other[name]) for name in learned):
-            raise ValueError(
-                "the models measure differently (scale, covariance or ranges were learned from their own data); scale the "
-                "data before and fit with scaling=None, or give the same metric_params"
-            )
-    texts = first.distance.records == "texts"
-    rows = (
-        [each for part, _, _ in stored for each in part] if texts else np.concatenate([part for part, _, _ in stored])
-    )
+    distances = [model.exemplars_.distance for model in models]
+    distance, rows = _merged_rows(whole, distances, [part for part, _, _ in stored])
     return build_exemplars(
-        first.distance,
+        distance,
         rows,
         labels.astype(np.int32),
         order,
-        np.concatenate(serials),
+        serials,
         n_classes,
-        capacity=first.gallery.capacity,
+        capacity=first.capacity,
         head=head_size(len(order)) if whole.search == "inverted" else 0,
         threads=whole._threads(),
     )
+
+
+def _merged_serials(serials: list[Places], by_age: bool) -> Places:
+    """Serials of all exemplars: one model's after the other's, or by age within each model where the oldest leave."""
+    if by_age:
+        age = np.concatenate([np.argsort(np.argsort(own)) / max(1, len(own)) for own in serials])
+        return np.argsort(np.argsort(age, kind="stable"), kind="stable")
+    begins = np.cumsum([0] + [int(own.max(initial=-1)) + 1 for own in serials])
+    return np.concatenate([own + begin for own, begin in zip(serials, begins[:-1], strict=True)])
+
+
+def _merged_rows(whole: AnytimeNeighborsClassifier, distances: list[Distance], rows: list[Any]) -> tuple[Distance, Any]:
+    """All rows under one distance: the models' own, or one that learns anew from all records if theirs differ."""
+    first = distances[0]
+    if first.records == "texts":
+        return first, [text for part in rows for text in part]
+    for other in distances[1:]:
+        if not all(np.array_equal(first.learned[name], other.learned[name]) for name in first.learned):
+            points = np.concatenate([one.restore(part) for one, part in zip(distances, rows, strict=True)])
+            anew = whole._new_distance()
+            return anew, anew.fit(points)
+    return first, np.concatenate(rows)
 
 
 def _order(source: Any, places: Places) -> Places:

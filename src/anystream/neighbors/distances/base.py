@@ -70,6 +70,22 @@ class Distance(ABC):
         self._require_complete(points)
         return self.rows(self._scaled(points))
 
+    def restore(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The records that stand behind rows."""
+        points = self.points(rows)
+        return points if self.scaling is None else points * self.learned["unit"] + self.learned["shift"]
+
+    def points(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The scaled records that stand behind rows."""
+        raise ValueError(
+            "models with this metric and their own scaling cannot be merged; scale the data before and fit with scaling=None"
+        )
+
+    @property
+    def needs_data(self) -> bool:
+        """Whether one record alone does not tell how to measure."""
+        return self.scaling is not None
+
     def pack(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Rows as native calls take them: all values, and the border of each row."""
         borders = np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]

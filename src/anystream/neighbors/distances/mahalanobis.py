@@ -40,8 +40,8 @@ class Mahalanobis(Distance):
             covariance = np.atleast_2d(np.cov(points, rowvar=False)) if len(points) > 1 else np.zeros((d, d))
             if np.linalg.matrix_rank(covariance) < d:
                 raise ValueError(
-                    f"the covariance of {len(points)} records of {d} features has no inverse; fit on more records, leave "
-                    "out features that depend on others, or give metric_params={'VI': …}"
+                    f"the covariance of {len(points)} records of {d} features has no inverse; fit on more records, "
+                    "leave out features that depend on others, or give metric_params={'VI': …}"
                 )
             inverse = np.linalg.inv(covariance)
         try:
@@ -55,3 +55,13 @@ class Mahalanobis(Distance):
         d = points.shape[1]
         whitened: NDArray[np.float64] = points @ self.learned["factor"].reshape(d, d)
         return whitened
+
+    def points(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Whitening undone."""
+        d = rows.shape[1]
+        return np.linalg.solve(self.learned["factor"].reshape(d, d).T, rows.T).T
+
+    @property
+    def needs_data(self) -> bool:
+        """A covariance takes many records."""
+        return self.inverse is None or super().needs_data

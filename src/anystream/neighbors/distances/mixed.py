@@ -59,6 +59,17 @@ class Mixed(Distance):
         rows[:, int(self.learned["n_categorical"][0]) :] /= self.learned["ranges"]
         return rows
 
+    def points(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The columns back in their places and units."""
+        units = rows.copy()
+        units[:, int(self.learned["n_categorical"][0]) :] *= self.learned["ranges"]
+        return units[:, np.argsort(self.learned["columns"])]
+
+    @property
+    def needs_data(self) -> bool:
+        """A range takes many records."""
+        return self.categorical != "all" or super().needs_data
+
     def distance(self, native: float) -> float:
         """The mean instead of the sum."""
         return native / len(self.learned["columns"])

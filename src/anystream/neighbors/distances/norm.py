@@ -32,6 +32,10 @@ class NormDistance(Distance):
         """The records themselves."""
         return points
 
+    def points(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The rows themselves."""
+        return rows
+
     def widen(self, n_features: int) -> None:
         """Further features keep their own scale: nothing is known of them yet."""
         new = n_features - int(self.learned["width"][0])

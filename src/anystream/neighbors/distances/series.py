@@ -22,6 +22,10 @@ class _Series(Distance):
         """The series themselves."""
         return points
 
+    def points(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The rows themselves."""
+        return rows
+
 
 class TimeWarping(_Series):
     """Dynamic time warping: the least cost of walking through both series side by side.
