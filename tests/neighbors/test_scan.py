@@ -119,7 +119,8 @@ def test_every_isa_level_gives_the_same_neighbours(level):
         "rng = np.random.default_rng(0)\nrows = rng.normal(size=(500, 37))\nrows[::7, 3] = np.nan\n"
         "for norm in ('euclidean', 'manhattan', 'chebyshev', 'mixed'):\n"
         "    store = _native.BlockStore(37, norm, 5 if norm == 'mixed' else 0)\n    store.assign(rows)\n"
-        "    for x in rows[:20]:\n        p, d = store.nearest(x + 0.1, 5)\n        print(p.tolist(), d.tobytes().hex())\n"
+        "    for x in rows[:20]:\n        p, d = store.nearest(x + 0.1, 5)\n"
+        "        print(p.tolist(), d.tobytes().hex())\n"
     )
     outputs = []
     for chosen in (level, ""):

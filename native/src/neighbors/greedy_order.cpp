@@ -1,19 +1,18 @@
 // Best first: the order that our measurements favour.
 //
 // s(p) and o(p) are the powers from training object p to the nearest chosen exemplar of its own class and of another;
-// p is right if s(p) < o(p), and ratio(p) = s / (s + o) says how clearly.
+// ratio(p) = s / (s + o) says how wrong p is. Its loss rises from 0 at a ratio of kRight to 1 at kWrong: counting errors
+// alone is blind to everything that lies far from the border as it now stands.
 //
 //   1. One exemplar of each class, chosen together: each in turn is replaced by what leaves the least loss.
-//   2. Up to kHead exemplars: of some candidates (objects that are wrong, and others) the one that lowers the loss
-//   most;
-//      the loss counts the wrong objects, and softly those near the border.
-//   3. The others: again and again the object of highest ratio. It lies where the chosen ones say least.
-//   4. What disagrees with most of its three nearest is suspected to be noise: it has no say and comes last, the least
-//      harmful first.
+//   2. Up to kHead exemplars: of some candidates, objects that are wrong and others, the one that lowers the loss most,
+//      until none does.
+//   3. The others as SimpleRank has them.
 //
-// The objects lie sorted by class, so that "own class" is a range and the loops over objects have no branches.
+// What disagrees with most of its three nearest is suspected to be noise: it has no say and is no candidate. Of many
+// objects a sample judges and is chosen from. The sample lies sorted by class, so that "own class" is a range and the
+// loops over objects have no branches.
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <random>
 #include <stdexcept>
@@ -28,108 +27,106 @@ namespace {
 constexpr std::size_t kHead = 1000;
 constexpr std::size_t kCandidates = 48;
 constexpr std::size_t kSetupRounds = 2;
-constexpr std::size_t kMostPairs = 4096;  // of exemplars that are compared pair by pair, this many judge
+constexpr std::size_t kPatience = 8;          // draws of candidates in a row that find nothing
+constexpr std::size_t kMostVectors = 16384;   // of the sample
+constexpr std::size_t kMostOthers = 2048;     // of the sample, where a comparison is dear: their powers are kept
+constexpr float kRight = 0.3f, kWrong = 0.7f;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kSoft = 0.3f;   // weight of what is near the border
-constexpr float kNear = 0.35f;  // ratios above are near it
 
 inline float loss(float own, float other) noexcept {
     const float whole = own + other;
-    const float ratio = own < kInfinity ? (whole > 0.0f ? (other < kInfinity ? own / whole : 0.0f) : 0.5f) : 1.0f;
-    const float soft = ratio > kNear ? ratio - kNear : 0.0f;
-    return (ratio < 0.5f ? 0.0f : 1.0f) + kSoft * soft;
+    const float ratio = !(own < kInfinity) ? 1.0f : !(other < kInfinity) ? 0.0f : whole > 0.0f ? own / whole : 0.5f;
+    return std::clamp((ratio - kRight) / (kWrong - kRight), 0.0f, 1.0f);
 }
 
 class Greedy {
   public:
     Greedy(const Space& space, std::span<const std::int32_t> labels, std::size_t classes, const OrderWork& work)
-        : work_(work), classes_(classes), random_(work.seed) {
-        noise_ = suspected_noise(space, labels, classes, work);
-        sort_by_class(space, labels);
-        const std::size_t n = sorted_->size();
-        own_.assign(n, kInfinity);
-        other_.assign(n, kInfinity);
-        chosen_.assign(n, false);
-        room_ = (n + kBlockLanes - 1) / kBlockLanes * kBlockLanes;
+        : work_(work), classes_(classes), random_(work.seed), keeps_(space.stride() < kBlockLanes) {
+        draw_sample(space, labels, suspected_noise(space, labels, classes, {.threads = work.threads, .stop = work.stop}));
+        own_.assign(sample_.size(), kInfinity);
+        other_.assign(sample_.size(), kInfinity);
+        chosen_.assign(sample_.size(), false);
+        kept_.resize(keeps_ ? sample_.size() : 0);
     }
 
+    /// Places of the chosen exemplars in the whole, in the order of choice.
     Order run() {
         choose_setup();
         choose_head();
-        choose_rest();
-        append_noise();
-        Order order;
-        for (const std::size_t p : picked_) order.push_back(original_[p]);
-        return order;
+        return order_;
     }
 
   private:
     using Powers = std::vector<float>;
 
-    void sort_by_class(const Space& space, std::span<const std::int32_t> labels) {
-        original_.resize(space.size());
-        std::iota(original_.begin(), original_.end(), 0);
-        const auto place = [&](std::int64_t i) { return std::pair(labels[static_cast<std::size_t>(i)], i); };
-        std::sort(original_.begin(), original_.end(), [&](auto a, auto b) { return place(a) < place(b); });
-        sorted_ = space.permuted(original_);
+    void draw_sample(const Space& space, std::span<const std::int32_t> labels, const std::vector<bool>& noise) {
+        std::vector<std::int64_t> clean;
+        for (std::size_t i = 0; i < labels.size(); ++i)
+            if (!noise[i]) clean.push_back(static_cast<std::int64_t>(i));
+        const std::size_t most = keeps_ ? kMostOthers : kMostVectors;
+        for (std::size_t i = 0; i < std::min(most, clean.size()); ++i)  // the first ones of a shuffle
+            std::swap(clean[i], clean[i + draw(clean.size() - i)]);
+        clean.resize(std::min(most, clean.size()));
+        std::vector<bool> present(classes_, false);
+        for (const std::int64_t i : clean) present[label_of(labels, i)] = true;
+        for (std::size_t i = 0; i < labels.size(); ++i) {  // every class has a say
+            const auto at = static_cast<std::int64_t>(i);
+            if (!present[label_of(labels, at)]) clean.push_back(at);
+            present[label_of(labels, at)] = true;
+        }
+        std::sort(clean.begin(), clean.end(),
+                  [&](auto a, auto b) { return std::pair(label_of(labels, a), a) < std::pair(label_of(labels, b), b); });
+        sample_ = std::move(clean);
+        sorted_ = space.permuted(sample_);
         begin_.assign(classes_ + 1, 0);
-        std::vector<bool> noise(noise_.size());
-        for (std::size_t p = 0; p < original_.size(); ++p) {
-            const auto i = static_cast<std::size_t>(original_[p]);
-            label_.push_back(static_cast<std::size_t>(labels[i]));
+        for (const std::int64_t i : sample_) {
+            label_.push_back(label_of(labels, i));
             ++begin_[label_.back() + 1];
-            noise[p] = noise_[i];
         }
         std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
-        noise_ = std::move(noise);
-        weight_.resize(noise_.size());
-        for (std::size_t p = 0; p < noise_.size(); ++p) weight_[p] = noise_[p] ? 0.0f : 1.0f;
-        if (std::all_of(noise_.begin(), noise_.end(), [](bool each) { return each; }))  // nothing else to go by
-            weight_.assign(noise_.size(), 1.0f), noise_.assign(noise_.size(), false);
+        room_ = (sample_.size() + kBlockLanes - 1) / kBlockLanes * kBlockLanes;
     }
 
-    [[nodiscard]] Powers powers_of(std::size_t p, Probe& probe) const {
+    static std::size_t label_of(std::span<const std::int32_t> labels, std::int64_t i) noexcept {
+        return static_cast<std::size_t>(labels[static_cast<std::size_t>(i)]);
+    }
+
+    [[nodiscard]] std::size_t draw(std::size_t size) { return static_cast<std::size_t>(random_() % size); }
+
+    Powers powers_of(std::size_t p, Probe& probe) {
+        if (keeps_ && !kept_[p].empty()) return kept_[p];
         Powers powers(room_);
         probe.open(*sorted_, sorted_->row(p));
         probe.rough_powers(*sorted_, powers);
+        if (keeps_) kept_[p] = powers;
         return powers;
     }
 
     /// How much the loss falls if an exemplar of class c with these powers is added.
     [[nodiscard]] double gain(const Powers& powers, std::size_t c) const noexcept {
-        double total = 0.0;
-        const auto part = [&](std::size_t first, std::size_t last, bool same) {
-            float sum = 0.0f;
-            for (std::size_t p = first; p < last; ++p) {
-                const float own = same ? std::min(own_[p], powers[p]) : own_[p];
-                const float other = same ? other_[p] : std::min(other_[p], powers[p]);
-                sum += weight_[p] * (loss(own_[p], other_[p]) - loss(own, other));
-            }
-            total += static_cast<double>(sum);
+        float sum = 0.0f;
+        const auto others = [&](std::size_t first, std::size_t last) {
+            for (std::size_t p = first; p < last; ++p)
+                sum += loss(own_[p], other_[p]) - loss(own_[p], std::min(other_[p], powers[p]));
         };
-        part(0, begin_[c], false);
-        part(begin_[c], begin_[c + 1], true);
-        part(begin_[c + 1], own_.size(), false);
-        return total;
+        others(0, begin_[c]);
+        others(begin_[c + 1], own_.size());
+        for (std::size_t p = begin_[c]; p < begin_[c + 1]; ++p)
+            sum += loss(own_[p], other_[p]) - loss(std::min(own_[p], powers[p]), other_[p]);
+        return static_cast<double>(sum);
     }
 
-    void take(std::size_t p, const Powers& powers) {
-        picked_.push_back(p);
-        chosen_[p] = true;
-        include(label_[p], powers);
-        if (work_.done != nullptr) work_.done->fetch_add(1, std::memory_order_relaxed);
-        if (work_.stop != nullptr && work_.stop->is_set()) throw std::runtime_error("the ordering was stopped");
-    }
+    struct Choice {
+        std::size_t place = 0;
+        Powers powers;
+        double gain = 0.0;
+    };
 
-    void include(std::size_t c, const Powers& powers) noexcept {
-        for (std::size_t p = 0; p < own_.size(); ++p) {
-            float& nearest = p >= begin_[c] && p < begin_[c + 1] ? own_[p] : other_[p];
-            nearest = std::min(nearest, powers[p]);
-        }
-    }
-
-    /// The candidate whose addition lowers the loss most, and its powers; of equals the first.
-    std::pair<std::size_t, Powers> best_of(const std::vector<std::size_t>& candidates, double& best_gain) const {
+    /// The candidate whose addition lowers the loss most; of equals the first.
+    Choice best_of(std::vector<std::size_t> candidates) {
+        std::sort(candidates.begin(), candidates.end());
+        candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
         std::vector<double> gains(candidates.size());
         std::vector<Powers> powers(candidates.size());
         parallel_for(candidates.size(), 4, work_.threads, [&](std::size_t first, std::size_t last) {
@@ -140,96 +137,77 @@ class Greedy {
             }
         });
         const auto at = static_cast<std::size_t>(std::max_element(gains.begin(), gains.end()) - gains.begin());
-        best_gain = gains[at];
-        return {candidates[at], std::move(powers[at])};
+        return {candidates[at], std::move(powers[at]), gains[at]};
     }
 
-    [[nodiscard]] std::size_t draw(std::size_t size) { return static_cast<std::size_t>(random_() % size); }
-
-    /// Candidates of class c: objects that are not noise, if there are any.
-    [[nodiscard]] std::vector<std::size_t> some_of_class(std::size_t c) {
-        std::vector<std::size_t> candidates;
-        for (std::size_t tries = 0; tries < 4 * kCandidates && candidates.size() < kCandidates; ++tries) {
-            const std::size_t p = begin_[c] + draw(begin_[c + 1] - begin_[c]);
-            if (!noise_[p]) candidates.push_back(p);
+    void include(std::size_t c, const Powers& powers) noexcept {
+        for (std::size_t p = 0; p < own_.size(); ++p) {
+            float& nearest = p >= begin_[c] && p < begin_[c + 1] ? own_[p] : other_[p];
+            nearest = std::min(nearest, powers[p]);
         }
-        if (candidates.empty()) candidates.push_back(begin_[c]);
-        return candidates;
+    }
+
+    void take(const Choice& choice) {
+        order_.push_back(sample_[choice.place]);
+        chosen_[choice.place] = true;
+        include(label_[choice.place], choice.powers);
+        if (work_.stop != nullptr && work_.stop->is_set()) throw std::runtime_error("the ordering was stopped");
+    }
+
+    void forget_nearest() noexcept {
+        std::fill(own_.begin(), own_.end(), kInfinity);
+        std::fill(other_.begin(), other_.end(), kInfinity);
     }
 
     void choose_setup() {
-        std::vector<std::pair<std::size_t, Powers>> first(classes_);
+        std::vector<Choice> first(classes_);
         for (std::size_t round = 0; round < kSetupRounds; ++round)
             for (std::size_t c = 0; c < classes_; ++c) {
                 if (begin_[c] == begin_[c + 1]) continue;
-                std::fill(own_.begin(), own_.end(), kInfinity);  // all but the exemplar of class c
-                std::fill(other_.begin(), other_.end(), kInfinity);
+                forget_nearest();
                 for (std::size_t b = 0; b < classes_; ++b)
-                    if (b != c && !first[b].second.empty()) include(b, first[b].second);
-                auto candidates = some_of_class(c);
-                if (!first[c].second.empty()) candidates.push_back(first[c].first);
-                double unused;
-                first[c] = best_of(candidates, unused);
+                    if (b != c && !first[b].powers.empty()) include(b, first[b].powers);
+                std::vector<std::size_t> candidates;
+                if (!first[c].powers.empty()) candidates.push_back(first[c].place);
+                for (std::size_t i = 0; i < kCandidates; ++i)
+                    candidates.push_back(begin_[c] + draw(begin_[c + 1] - begin_[c]));
+                first[c] = best_of(std::move(candidates));
             }
-        std::fill(own_.begin(), own_.end(), kInfinity);
-        std::fill(other_.begin(), other_.end(), kInfinity);
-        for (const auto& [p, powers] : first)
-            if (!powers.empty()) take(p, powers);
+        forget_nearest();
+        for (const Choice& choice : first)
+            if (!choice.powers.empty()) take(choice);
     }
 
     void choose_head() {
         const std::size_t n = own_.size();
-        for (std::size_t idle = 0; picked_.size() < std::min(kHead, n) && idle < 3;) {
+        for (std::size_t idle = 0; order_.size() < std::min(kHead, n) && idle < kPatience; ++idle) {
             std::vector<std::size_t> wrong, candidates;
             for (std::size_t p = 0; p < n; ++p)
-                if (!noise_[p] && !chosen_[p] && !(own_[p] < other_[p])) wrong.push_back(p);
-            if (wrong.empty()) return;
+                if (!chosen_[p] && !(own_[p] < other_[p])) wrong.push_back(p);
             for (std::size_t i = 0; i < kCandidates; ++i) {
-                const std::size_t p = i % 4 == 3 ? draw(n) : wrong[draw(wrong.size())];
-                if (!noise_[p] && !chosen_[p]) candidates.push_back(p);
+                const std::size_t p = i % 8 < 3 && !wrong.empty() ? wrong[draw(wrong.size())] : draw(n);
+                if (!chosen_[p]) candidates.push_back(p);
             }
-            if (candidates.empty()) return;
-            double best_gain = 0.0;
-            const auto [p, powers] = best_of(candidates, best_gain);
-            idle = best_gain > 0.0 ? 0 : idle + 1;
-            if (best_gain > 0.0) take(p, powers);
+            if (candidates.empty()) continue;
+            const Choice choice = best_of(std::move(candidates));
+            if (!(choice.gain > 0.0)) continue;
+            take(choice);
+            idle = 0;
         }
-    }
-
-    void choose_rest() {
-        const auto probe = sorted_->probe();
-        for (;;) {
-            std::size_t worst = own_.size();
-            float highest = -1.0f;
-            for (std::size_t p = 0; p < own_.size(); ++p) {
-                if (chosen_[p] || noise_[p]) continue;
-                const float ratio = own_[p] > 0.0f ? own_[p] / (own_[p] + other_[p]) : 0.0f;
-                if (ratio > highest) highest = ratio, worst = p;
-            }
-            if (worst == own_.size()) return;
-            take(worst, powers_of(worst, *probe));
-        }
-    }
-
-    void append_noise() {
-        std::vector<std::size_t> noise;
-        for (std::size_t p = 0; p < own_.size(); ++p)
-            if (!chosen_[p]) noise.push_back(p);
-        std::stable_sort(noise.begin(), noise.end(),
-                         [&](std::size_t a, std::size_t b) { return own_[a] * other_[b] < own_[b] * other_[a]; });
-        picked_.insert(picked_.end(), noise.begin(), noise.end());
     }
 
     const OrderWork& work_;
     std::size_t classes_;
     std::mt19937_64 random_;
-    std::unique_ptr<Space> sorted_;       // by class
-    std::vector<std::int64_t> original_;  // where each came from
+    bool keeps_;                        // powers are kept because they are dear
+    std::vector<std::int64_t> sample_;  // places in the whole, by class
+    std::unique_ptr<Space> sorted_;
     std::vector<std::size_t> label_, begin_;
-    std::vector<bool> noise_, chosen_;
-    std::vector<float> weight_, own_, other_;
-    std::vector<std::size_t> picked_;
     std::size_t room_ = 0;
+    std::vector<float> own_, other_;
+    std::vector<bool> chosen_;
+    std::vector<Powers> kept_;
+    Order order_;
 };
 
 }  // namespace
@@ -237,7 +215,13 @@ class Greedy {
 Order greedy_order(const Space& space, std::span<const std::int32_t> labels, std::size_t classes,
                    const OrderWork& work) {
     if (space.size() == 0) return {};
-    return Greedy(space, labels, classes, work).run();
+    const Order rest = simple_rank(space, labels, classes, work);
+    Order order = Greedy(space, labels, classes, work).run();
+    std::vector<bool> taken(space.size(), false);
+    for (const std::int64_t i : order) taken[static_cast<std::size_t>(i)] = true;
+    for (const std::int64_t i : rest)
+        if (!taken[static_cast<std::size_t>(i)]) order.push_back(i);
+    return order;
 }
 
 }  // namespace anystream::neighbors

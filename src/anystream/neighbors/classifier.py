@@ -305,8 +305,8 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         else:
             if not callable(self.metric) and self._new_distance().needs_data:
                 raise ValueError(
-                    f"metric {self.metric!r} with scaling {self.scaling!r} learns how to measure from many records; begin "
-                    "with fit, or scale the stream before (for instance with river's StandardScaler)"
+                    f"metric {self.metric!r} with scaling {self.scaling!r} learns how to measure from many records; "
+                    "begin with fit, or scale the stream before (for instance with river's StandardScaler)"
                 )
             exemplars = fit_exemplars(self, points[:1], numbers[:1], len(classes), one_by_one=True)
             if len(numbers) > 1:

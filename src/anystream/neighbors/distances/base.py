@@ -78,7 +78,8 @@ class Distance(ABC):
     def points(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """The scaled records that stand behind rows."""
         raise ValueError(
-            "models with this metric and their own scaling cannot be merged; scale the data before and fit with scaling=None"
+            "models with this metric and scalings of their own cannot be merged; scale the data before and fit with "
+            "scaling=None"
         )
 
     @property

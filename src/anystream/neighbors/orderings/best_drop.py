@@ -24,7 +24,7 @@ def drop3(task: OrderingTask) -> NDArray[np.int64]:
 
 
 def best_drop(task: OrderingTask) -> NDArray[np.int64]:
-    """Of DROP1, DROP2 and DROP3 the one with the highest mean leave-one-out accuracy over doubling numbers of exemplars.
+    """Of the three the one with the highest mean leave-one-out accuracy over doubling numbers of exemplars.
 
     References
     ----------
