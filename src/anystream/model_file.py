@@ -12,9 +12,9 @@ Every array begins at a multiple of 64 bytes. The format knows no gaps, so an ar
 ``_padding_<i>`` stands where one is needed; `read_model` hides it. Other tools may reorder the arrays.
 
 CRC-32 finds damage: ``checksum`` covers the header, all but the offsets, which must place the arrays without
-gap or overlap, and is always looked at; ``array_checksums`` cover the payload. A forger can set them right, so
-nothing rests on them: the header is checked in full before any use, and `check_arrays` demands the shapes and
-values that native code relies on.
+gap or overlap, and is always looked at; ``array_checksums`` cover the payload. A forger can set them right;
+nothing rests on them: the header is checked in full before any use, and `check_arrays` demands the
+shapes and values that native code relies on.
 """
 
 import errno
@@ -648,8 +648,8 @@ def _check_shape(name: str, array: NDArray[Any], spec: ArraySpec, known: dict[st
             fits &= wanted == size
     if not fits:
         values = "".join(f", {symbol} = {known[symbol]}" for symbol in sorted(symbols))
-        wanted_shape = ", ".join(map(str, spec.shape))
-        raise _Unfit(f"array {name!r} has shape {array.shape}, expected ({wanted_shape}){values}")
+        wanted_shape = str(spec.shape).replace("'", "")
+        raise _Unfit(f"array {name!r} has shape {array.shape}, expected {wanted_shape}{values}")
 
 
 def _check_values(name: str, array: NDArray[Any], spec: ArraySpec, known: Mapping[str, int]) -> None:
