@@ -176,3 +176,31 @@ def build_shape(method: str, points: Annotated[NDArray[numpy.float64], dict(shap
     alone read `kernel_variance`), hilbert, z_curve, str_packing or guttman. `progress` counts the objects placed;
     setting `stop` ends the work with BuildStopped.
     """
+
+class BlockStore:
+    """
+    Vectors in blocks of 16. Reading may run concurrently, changing may not.
+    """
+
+    def __init__(self, dimensions: int, norm: str = 'euclidean', categorical: int = 0) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    def assign(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None:
+        """Replace all vectors."""
+
+    def append(self, row: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """Add one vector at the end."""
+
+    def swap_remove(self, i: int) -> None:
+        """Put the last vector in the place of vector i."""
+
+    def nearest(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int = 1, first: int = 0, last: int = 18446744073709551615) -> tuple:
+        """
+        Positions and distances of the k nearest at positions first to last - 1, nearest first.
+        """
+
+    def all_nearest(self, k: int, threads: int, position: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], distance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], done: Counter | None = None, stop: StopToken | None = None) -> None:
+        """
+        The k nearest others of every vector; -1 and infinity where there are fewer.
+        """
