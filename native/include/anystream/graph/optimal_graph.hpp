@@ -1,8 +1,8 @@
 // The K-associated optimal graph of labelled vertices, from the lists of their nearest neighbours.
 //
 // The K-associated graph has an edge from every vertex to those of its K nearest that share its label. Raising K by one
-// only adds edges, so its components only grow together: a forest of merged sets serves all K. The purity of a component
-// is Phi = D / (2 K) with D the mean of in- and out-degree; every edge inside counts once in each, so Phi is
+// only adds edges, so its components only grow together: a forest of merged sets serves all K. The purity of a
+// component is Phi = D / (2 K) with D the mean of in- and out-degree; every edge inside counts once in each, so Phi is
 // edges / (vertices K). The optimal graph keeps a component until one that contains it has at least its purity.
 #pragma once
 
