@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -281,3 +282,45 @@ def _bounded(components: Components, max_vertices: int) -> Components:
         return components
     sizes = components.sizes
     return components.kept(np.cumsum(sizes) - sizes >= surplus)
+
+
+def merged(graphs: Sequence[PrincipalGraph], class_maps: Sequence[Numbers], settings: Settings) -> PrincipalGraph:
+    """The union of graphs whose class numbers are translated by `class_maps`.
+
+    All end at the same batch, so that what is young in one of them is young in the union; the oldest come first.
+    """
+    n_batches = max(graph.n_batches for graph in graphs)
+    n_records = max(graph.n_records for graph in graphs)
+    components = Components.none(graphs[0].components.points.shape[1])
+    for graph, numbers in zip(graphs, class_maps, strict=True):
+        c = graph.components
+        moved = replace(
+            c,
+            label=numbers[c.label],
+            born=c.born + (n_batches - graph.n_batches),
+            last_used=c.last_used + (n_records - graph.n_records),
+        )
+        components = components.joined(moved)
+    metric, errors = graphs[0].metric, graphs[0].choice.errors
+    for graph in graphs[1:]:
+        metric, errors = metric.merged(graph.metric), errors + graph.choice.errors
+    return PrincipalGraph(
+        _bounded(_by_age(components), settings.max_vertices),
+        metric,
+        Choice(settings.views, errors),
+        n_batches=n_batches,
+        n_records=n_records,
+    )
+
+
+def _by_age(components: Components) -> Components:
+    """The same components and vertices, the oldest first."""
+    order = np.argsort(components.born, kind="stable")
+    place = np.empty(len(order), np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    owner = place[components.owner]
+    vertices = np.argsort(components.born[components.owner], kind="stable")
+    names = ("k", "purity", "label", "born", "last_used", "transferred")
+    return Components(
+        components.points[vertices], owner[vertices], *(getattr(components, name)[order] for name in names)
+    )
