@@ -168,23 +168,15 @@ nb::tuple bound_optimal_graph(Matrix<double> points, Vector<std::int32_t> labels
     require_equal("length of labels", labels.size(), points.shape(0));
     require_finite(as_span(points));
     if (most_k < 1) throw std::invalid_argument("most_k is 0; use 1 or more");
-    const std::size_t n = points.shape(0);
-    const std::size_t most = std::min(most_k, n == 0 ? 0 : n - 1);
     const auto rows = as_span(points);
     const auto classes_of = as_span(labels);
     OptimalGraph found;
     {
         const nb::gil_scoped_release unlocked;
-        std::vector<std::int64_t> neighbours(n * most);
-        if (most > 0) {
-            BlockStore store(points.shape(1));
-            store.assign(rows);
-            std::vector<double> powers(n * most);
-            all_nearest(store, most, {}, threads, neighbours, powers, done == nullptr ? nullptr : &done->value, stop);
-            if (stop != nullptr && stop->is_set()) throw std::runtime_error("the building of the graph was stopped");
-        }
-        found = optimal_graph(neighbours, most, classes_of);
+        found = optimal_graph_of(rows, points.shape(1), classes_of, most_k, threads,
+                                 done == nullptr ? nullptr : &done->value, stop);
     }
+    if (stop != nullptr && stop->is_set()) throw std::runtime_error("the building of the graph was stopped");
     return nb::make_tuple(to_numpy(std::move(found.component)), to_numpy(std::move(found.k)),
                           to_numpy(std::move(found.edges)), to_numpy(std::move(found.vertices)));
 }

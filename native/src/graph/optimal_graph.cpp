@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "anystream/scan.hpp"
+
 namespace anystream::graph {
 
 namespace {
+
+constexpr std::size_t kUsualK = 6;  // where classes mix, K ends at 2 to 4
 
 /// Sets of vertices that grow together; a set is named by its first vertex.
 class MergedSets {
@@ -50,6 +54,7 @@ OptimalGraph optimal_graph(std::span<const std::int64_t> neighbours, std::size_t
     std::vector<Kept> kept(n), grown(n), purest(n);  // by vertex; by root; by root
     for (std::size_t v = 0; v < n; ++v) kept[v].root = static_cast<std::int32_t>(v);
 
+    OptimalGraph graph;
     std::int64_t all_edges = 0;
     for (std::size_t k = 1; k <= most; ++k) {
         const std::int64_t edges_before = all_edges;
@@ -76,10 +81,12 @@ OptimalGraph optimal_graph(std::span<const std::int64_t> neighbours, std::size_t
             if (grown[r].as_pure_as(purest[r])) kept[v] = grown[r];
         }
         const auto now = static_cast<std::int64_t>(k);
-        if (k > 1 && now * (all_edges - edges_before) < all_edges) break;  // D(K) - D(K-1) < D(K) / K
+        if (k > 1 && now * (all_edges - edges_before) < all_edges) {  // D(K) - D(K-1) < D(K) / K
+            graph.complete = true;
+            break;
+        }
     }
 
-    OptimalGraph graph;
     graph.component.resize(n);
     std::vector<std::int32_t> number(n, -1);
     for (std::size_t v = 0; v < n; ++v) {
@@ -93,6 +100,26 @@ OptimalGraph optimal_graph(std::span<const std::int64_t> neighbours, std::size_t
         graph.component[v] = number[r];
     }
     return graph;
+}
+
+OptimalGraph optimal_graph_of(std::span<const double> points, std::size_t dimensions,
+                              std::span<const std::int32_t> labels, std::size_t most_k, int threads,
+                              std::atomic<std::int64_t>* done, const StopFlag* stop) {
+    const std::size_t n = labels.size();
+    most_k = std::min(most_k, n == 0 ? 0 : n - 1);
+    if (most_k == 0) return optimal_graph({}, 0, labels);
+    BlockStore store(dimensions);
+    store.assign(points);
+    std::vector<std::int64_t> neighbours;
+    std::vector<double> powers;
+    for (std::size_t k = std::min(kUsualK, most_k);; k = most_k, done = nullptr) {
+        neighbours.resize(n * k);
+        powers.resize(n * k);
+        all_nearest(store, k, {}, threads, neighbours, powers, done, stop);
+        if (stop != nullptr && stop->is_set()) return {};
+        OptimalGraph graph = optimal_graph(neighbours, k, labels);
+        if (graph.complete || k == most_k) return graph;
+    }
 }
 
 }  // namespace anystream::graph

@@ -94,12 +94,12 @@ class PrincipalGraph:
             return np.ones(self.components.points.shape[1])
         return self.metric.scale(weighted=(self.choice.best_of_graph if view is None else view).weighted)
 
-    def batch_components(self, points: Floats, labels: Numbers, settings: Settings) -> Components:
-        """The optimal graph of a batch in the chosen metric, as it is added to the principal graph."""
+    def batch_components(self, points: Floats, labels: Numbers, scale: Floats, settings: Settings) -> Components:
+        """The optimal graph of a batch in the metric of `scale`, as it is added to the principal graph."""
         return optimal_components(
             points,
             labels,
-            self.scale(settings),
+            scale,
             max_k=settings.max_k,
             isolated=settings.isolated,
             born=self.n_batches,
@@ -127,7 +127,7 @@ class PrincipalGraph:
             points, labels, weighted=settings.metric == "weighted", threads=settings.threads
         )
         graph = replace(graph, metric=metric)
-        added = graph.batch_components(points, labels, settings)
+        added = graph.batch_components(points, labels, graph.scale(settings), settings)
         return replace(
             graph,
             components=_bounded(graph.components.joined(added), settings.max_vertices),
@@ -224,7 +224,7 @@ class PrincipalGraph:
             if len(learned) == 0 or len(tested) == 0:
                 continue
             half, rest = batch.of(learned), batch.of(tested)
-            fresh = self.batch_components(half.points, half.labels, batch.settings)
+            fresh = self.batch_components(half.points, half.labels, self.scale(batch.settings), batch.settings)
             old = self._transferred(half)
             alone += int(self._right(fresh, rest).sum())
             with_old += int(self._right(old.joined(fresh), rest).sum())
