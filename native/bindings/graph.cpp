@@ -181,29 +181,10 @@ nb::tuple bound_optimal_graph(Matrix<double> points, Vector<std::int32_t> labels
                           to_numpy(std::move(found.edges)), to_numpy(std::move(found.vertices)));
 }
 
-nb::tuple optimal_graph_of_lists(Matrix<std::int64_t> neighbours, Vector<std::int32_t> labels) {
-    require_equal("rows of neighbours", neighbours.shape(0), labels.size());
-    for (const std::int64_t v : as_span(neighbours))
-        if (v < 0 || static_cast<std::size_t>(v) >= labels.size())
-            throw std::invalid_argument("neighbour " + std::to_string(v) + " is not below " +
-                                        std::to_string(labels.size()));
-    OptimalGraph found;
-    {
-        const auto lists = as_span(neighbours);
-        const auto classes_of = as_span(labels);
-        const nb::gil_scoped_release unlocked;
-        found = optimal_graph(lists, neighbours.shape(1), classes_of);
-    }
-    return nb::make_tuple(to_numpy(std::move(found.component)), to_numpy(std::move(found.k)),
-                          to_numpy(std::move(found.edges)), to_numpy(std::move(found.vertices)));
-}
-
 void bind_learning(nb::module_& m) {
     m.def("optimal_graph", &bound_optimal_graph, "points"_a.noconvert(), "labels"_a.noconvert(), "most_k"_a,
           "threads"_a = 0, "done"_a.none() = nb::none(), "stop"_a.none() = nb::none(),
           "The K-associated optimal graph: component of each point; K, edges and vertices of each component.");
-    m.def("optimal_graph_of_lists", &optimal_graph_of_lists, "neighbours"_a.noconvert(), "labels"_a.noconvert(),
-          "The same over given lists of neighbours, nearest first.");
     m.def(
         "nearest_points",
         [](Matrix<double> points, Matrix<double> queries, std::size_t k, int threads, OutMatrix<std::int64_t> out) {

@@ -210,9 +210,6 @@ def optimal_graph(points: Annotated[NDArray[numpy.float64], dict(shape=(None, No
     The K-associated optimal graph: component of each point; K, edges and vertices of each component.
     """
 
-def optimal_graph_of_lists(neighbours: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
-    """The same over given lists of neighbours, nearest first."""
-
 def nearest_points(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], k: int, threads: int, out: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
     """
     The k nearest points of every query, nearest first, the lower position first among equals.

@@ -16,7 +16,9 @@ def test_scikit_learn_accepts_it(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("check", [c for e in CLASSIFIERS for c in yield_anytime_checks(e)], ids=lambda c: c.func.__name__)
+@pytest.mark.parametrize(
+    "check", [c for e in CLASSIFIERS for c in yield_anytime_checks(e)], ids=lambda c: c.func.__name__
+)
 def test_it_keeps_the_anytime_contract(check):
     check()
 

@@ -11,23 +11,21 @@ import numpy as np
 
 
 def squared_distances(queries, points):
-    """In single precision, one dimension after another; a dimension that either side lacks (NaN) is left out."""
-    queries, points = np.float32(queries), np.float32(points)
-    total = np.zeros((len(queries), len(points)), np.float32)
-    for j in range(queries.shape[1]):
-        difference = queries[:, j, None] - points[None, :, j]
-        difference[np.isnan(difference)] = 0
-        total += difference * difference
-    return total
+    """A dimension that either side lacks (NaN) is left out, and the others are weighted up; infinite without any."""
+    difference = queries[:, np.newaxis] - points[np.newaxis]
+    present = ~np.isnan(difference)
+    total = (np.where(present, difference, 0.0) ** 2).sum(axis=2)
+    count = present.sum(axis=2)
+    return np.where(count > 0, total * queries.shape[1] / np.maximum(count, 1), np.inf)
 
 
 def nearest(queries, points, k, *, among_themselves=False):
     """The k nearest points of each query, nearest first, the lower index first among equals."""
     distances = squared_distances(queries, points)
+    order = np.argsort(distances, axis=1, kind="stable")
     if among_themselves:
-        np.fill_diagonal(distances, np.inf)
-    k = min(k, len(points) - among_themselves)
-    return np.argsort(distances, axis=1, kind="stable")[:, :k]
+        order = np.array([[j for j in row if j != i] for i, row in enumerate(order)]).reshape(len(points), -1)
+    return order[:, :k]
 
 
 @dataclass

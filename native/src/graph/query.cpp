@@ -36,10 +36,11 @@ void Query::open(const Graph& graph, const double* x) {
         scans_[p].open(cells.means(), scaled_.data());
         scans_[p].powers(cells.means(), 0, cells.size(), powers_);
         for (std::size_t c = 0; c < cells.size(); ++c) {
-            const double radius = cells.radius(c) * weight * (1.0 + kCaution);
-            const double bound = std::sqrt(powers_[c]) * (1.0 - kCaution) - radius;
+            const double distance = std::sqrt(powers_[c]);
+            const double radius = cells.radius(c) * weight;
+            const double bound = distance * (1.0 - kCaution) - radius * (1.0 + kCaution);
             waiting_.push_back(
-                {bound > 0.0 ? bound : 0.0, powers_[c], static_cast<std::uint32_t>(p), static_cast<std::uint32_t>(c)});
+                {powers_[c], bound > 0.0 ? bound : 0.0, static_cast<std::uint32_t>(p), static_cast<std::uint32_t>(c)});
         }
         scans_[p].open(cells.store(), scaled_.data());
     }
@@ -48,7 +49,12 @@ void Query::open(const Graph& graph, const double* x) {
 }
 
 void Query::next_cell(const Graph& graph) {
-    if (waiting_.empty() || waiting_.front().bound * waiting_.front().bound > best_.bound()) {
+    const auto out_of_reach = [&](const Waiting& cell) { return cell.bound * cell.bound > best_.bound(); };
+    if (!waiting_.empty() && out_of_reach(waiting_.front())) {  // then others may be, too
+        std::erase_if(waiting_, out_of_reach);
+        std::make_heap(waiting_.begin(), waiting_.end());
+    }
+    if (waiting_.empty()) {
         exhausted_ = true;
         return;
     }
@@ -90,9 +96,11 @@ std::int64_t Query::refine(const Graph& graph, const Limits& limits) {
 void Query::offer_representatives(const Graph& graph) {
     standing_in_ = waiting_;
     if (at_ < end_) standing_in_.push_back(current_);
-    std::sort(standing_in_.begin(), standing_in_.end(), [](const Waiting& a, const Waiting& b) {
-        return std::tie(a.mean, a.part, a.cell) < std::tie(b.mean, b.part, b.cell);
-    });
+    // no cell is empty, so this many are enough
+    const auto enough = static_cast<std::ptrdiff_t>(std::min(standing_in_.size(), graph.most_k - score_.offered()));
+    std::partial_sort(standing_in_.begin(), standing_in_.begin() + enough, standing_in_.end(),
+                      [](const Waiting& a, const Waiting& b) { return a.before(b); });
+    standing_in_.resize(static_cast<std::size_t>(enough));
     for (const Waiting& cell : standing_in_) {
         const Part& part = *graph.parts[cell.part];
         const bool begun = at_ < end_ && cell.part == current_.part && cell.cell == current_.cell;

@@ -96,5 +96,3 @@ def halves(n_records: int) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], .
     """Both ways to learn from one half of a batch and to test on the other."""
     even, odd = np.arange(0, n_records, 2), np.arange(1, n_records, 2)
     return (even, odd), (odd, even)
-
-

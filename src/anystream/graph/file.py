@@ -149,7 +149,9 @@ def _checked_parameters(model: Any, file: ModelFile, check: Any) -> Any:
     try:
         return check()
     except (TypeError, ValueError) as error:
-        raise ModelFileError(f"{file.path}: the parameters are not those of a {type(model).__name__}: {error}") from None
+        raise ModelFileError(
+            f"{file.path}: the parameters are not those of a {type(model).__name__}: {error}"
+        ) from None
 
 
 def _components(file: ModelFile, arrays: dict[str, NDArray[Any]], *, allow_none: bool = False) -> Components:

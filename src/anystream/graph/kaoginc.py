@@ -332,9 +332,7 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
 
     def _widen(self, n_features: int) -> None:
         p = self.principal_
-        self.principal_ = replace(
-            p, components=p.components.widened(n_features), metric=p.metric.widened(n_features)
-        )
+        self.principal_ = replace(p, components=p.components.widened(n_features), metric=p.metric.widened(n_features))
         lacking = np.full((len(self.open_points_), n_features - self.open_points_.shape[1]), np.nan)
         self.open_points_ = np.hstack([self.open_points_, lacking])
         self.n_features_in_ = n_features

@@ -123,9 +123,7 @@ class PrincipalGraph:
         graph = self
         if len(graph.components):
             graph = graph._judged(_Batch(points, labels, n_classes, settings))
-        metric = graph.metric.after(
-            points, labels, weighted=settings.metric == "weighted", threads=settings.threads
-        )
+        metric = graph.metric.after(points, labels, weighted=settings.metric == "weighted", threads=settings.threads)
         graph = replace(graph, metric=metric)
         added = graph.batch_components(points, labels, graph.scale(settings), settings)
         return replace(

@@ -5,8 +5,8 @@
 //     means    the mean of each cell: its representative
 //     radius   the farthest that a vertex of the cell lies from its mean; infinite where a value is missing
 //
-// d(x, mean) - radius is less than the distance of x to any vertex of the cell. Cells in this order find the nearest
-// vertices first, and when it passes the farthest that is still wanted, nothing that is left can matter.
+// Cells with near means hold near vertices. d(x, mean) - radius is at most the distance of x to any vertex of the cell:
+// where it passes the farthest that is still wanted, the cell can be left out.
 #pragma once
 
 #include <cstddef>

@@ -40,16 +40,15 @@ class Query {
 
   private:
     struct Waiting {
-        double bound;  // no vertex of the cell is nearer
-        double mean;   // squared distance of the representative
+        double mean;   // squared distance of the representative: nearer ones come first
+        double bound;  // no vertex of the cell is nearer than this
         std::uint32_t part, cell;
 
-        /// std heaps put the greatest in front: the one that is served first counts as the greatest.
-        [[nodiscard]] bool operator<(const Waiting& other) const noexcept {
-            if (bound != other.bound) return bound > other.bound;
-            if (mean != other.mean) return mean > other.mean;
-            return std::tie(part, cell) > std::tie(other.part, other.cell);
+        [[nodiscard]] bool before(const Waiting& other) const noexcept {
+            return std::tie(mean, part, cell) < std::tie(other.mean, other.part, other.cell);
         }
+        /// std heaps put the greatest in front: the one whose turn comes first counts as the greatest.
+        [[nodiscard]] bool operator<(const Waiting& other) const noexcept { return other.before(*this); }
     };
 
     void next_cell(const Graph& graph);
