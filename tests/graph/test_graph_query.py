@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.reference import kaog
 
 from anystream import _native
 from anystream.graph import KAOGClassifier
-from tests.reference import kaog
 
 GRID = st.integers(-5, 5).map(float)
 

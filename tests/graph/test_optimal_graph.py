@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.reference import kaog
 
 from anystream import _native
 from anystream.graph.components import optimal_components
-from tests.reference import kaog
 
 
 @st.composite

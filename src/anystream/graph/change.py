@@ -29,7 +29,7 @@ def is_change(error: float, recent: tuple[float, ...], n_records: int) -> bool:
     if len(recent) < FEWEST:
         return False
     usual = float(np.mean(recent))
-    deviation = max((usual * (1.0 - usual) / n_records) ** 0.5, LEAST_DEVIATION)
+    deviation: float = max((usual * (1.0 - usual) / n_records) ** 0.5, LEAST_DEVIATION)
     return error > usual + DEVIATIONS * deviation
 
 
@@ -90,6 +90,9 @@ class Balance:
     def exceeds(self, deviations: float) -> bool:
         """Whether the older part does harm, beyond so many standard deviations of chance."""
         return self.disagreements > 0 and self.lost > deviations * self.disagreements**0.5
+
+
+NO_BALANCE = Balance()
 
 
 def halves(n_records: int) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], ...]:

@@ -123,7 +123,7 @@ class Components:
         share = np.where(inside, self.purity[owner] / k, 0.0)
         cell = np.arange(len(nearest))[:, np.newaxis] * n_classes + self.label[owner]
         total = np.bincount(cell.ravel(), share.ravel(), minlength=len(nearest) * n_classes)
-        return total.reshape(len(nearest), n_classes)
+        return np.asarray(total.reshape(len(nearest), n_classes), dtype=np.float64)
 
     def meetings(self, nearest: Counts, labels: Numbers, least_k: int, n_classes: int) -> Floats:
         """T[a, c]: how often a vertex of component a is among the max(K_a, least_k) nearest of a record of class c."""

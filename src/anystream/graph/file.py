@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Static = TypeVar("Static", bound="KAOGClassifier")
 Incremental = TypeVar("Incremental", bound="KAOGINCClassifier")
+Model = TypeVar("Model", "KAOGClassifier", "KAOGINCClassifier")
 
 _TINY = float(np.finfo(np.float64).tiny)
 _LARGEST = 2**62
@@ -93,14 +94,17 @@ def kaoginc_from_file(cls: type[Incremental], file: ModelFile) -> Incremental:
         raise ModelFileError(f"{file.path}: holds no records; save the model again")
     if not _plausible(arrays["open_points"]):
         raise ModelFileError(f"{file.path}: a record holds an infinite value; save the model again")
-    balances = [Balance(float(lost), float(disagreements)) for lost, disagreements in arrays["balances"]]
+    transferred, older = (Balance(lost, disagreements) for lost, disagreements in arrays["balances"].tolist())
+    n_batches, n_records = arrays["learned"].tolist()
     model.principal_ = PrincipalGraph(
         _components(file, arrays, allow_none=True),
         Metric(*(np.array(arrays[f"metric_{name}"]) for name in Metric.__slots__)),
         Choice(settings.views, np.array(arrays["view_errors"])),
         tuple(arrays["recent_errors"].tolist()),
-        *balances,
-        *arrays["learned"].tolist(),
+        transferred,
+        older,
+        n_batches,
+        n_records,
     )
     model.open_points_ = np.array(arrays["open_points"])
     model.open_labels_ = np.array(arrays["open_labels"])
@@ -125,7 +129,7 @@ def _component_arrays(components: Components) -> dict[str, NDArray[Any]]:
     return {name: np.ascontiguousarray(getattr(components, name)) for name in Components.__slots__}
 
 
-def _begun(cls: type[Any], file: ModelFile) -> tuple[Any, dict[Any, int]]:
+def _begun(cls: type[Model], file: ModelFile) -> tuple[Model, dict[Any, int]]:
     """A model with its classes and columns."""
     require_kind(file, cls.kind, (cls.file_version,))
     model = cls()

@@ -24,8 +24,8 @@ class KAOGClassifier(GraphClassifierMixin, ClassifierMixin, BaseEstimator):
 
     The K-associated graph has an edge from every record to those of its K nearest that share its class. Its components
     and their purity Phi = D / (2 K), with D the mean of in- and out-degree, say where classes mix. K grows by one at a
-    time, and each component is kept as it was when it was purest: the optimal graph. A query then belongs to component a
-    in proportion to Phi_a and to the share of a among its K_a nearest vertices (Eq. 1-4 of [1]_).
+    time, and each component is kept as it was when it was purest: the optimal graph. A query then belongs to component
+    a in proportion to Phi_a and to the share of a among its K_a nearest vertices (Eq. 1-4 of [1]_).
 
     The graph is static; `KAOGINCClassifier` learns on.
 
@@ -56,18 +56,18 @@ class KAOGClassifier(GraphClassifierMixin, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Anytime: vertices lie in cells of up to 16 neighbours of one class. A query compares its record with the means of
-    all cells first; at budget 0 the vertices of the cells with the nearest means stand for its neighbours. Each step
-    then compares one vertex, near cells first, and places in the neighbourhood that no compared vertex has taken yet stay
-    with the representatives. The answer is certified as soon as no cell that is left can hold a nearer vertex; it is then
-    that of the exact neighbourhood.
+    Anytime: the vertices of a class lie in cells of up to 16 neighbours, whatever their components, and the mean of a
+    cell represents the components in it. A query compares its record with the representatives first: at budget 0 the
+    vertices of the nearest cells stand for its neighbours. Each step then compares one vertex, near cells first, and
+    places in the neighbourhood that no compared vertex has taken yet stay with the representatives. The answer is
+    certified as soon as no cell that is left can hold a nearer vertex; it is then that of the exact neighbourhood.
 
     Distances are Euclidean on the features as they are: scale them first if their units differ. A value that is missing
     (NaN) on either side is left out, and the rest is weighted up. Ties of distance go to the earlier record.
 
     Where [1]_ leaves a choice open: a component of the K-graph replaces those it contains if its purity is at least
-    that of each of them. Neighbours are all other records; the neighbourhood of a query is taken among the vertices that
-    were kept.
+    that of each of them. Neighbours are all other records; the neighbourhood of a query is taken among the vertices
+    that were kept.
 
     References
     ----------

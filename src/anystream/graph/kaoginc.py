@@ -157,7 +157,7 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
         **changes
             Parameters that differ: ``pruning="once"`` is the reading in which a batch prunes in one pass.
         """
-        letter = {
+        letter: dict[str, Any] = {
             "k_floors": (0.0,),
             "metric": "plain",
             "moments": False,
@@ -184,7 +184,7 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
         self._settings()
         points, labels = self._validate_training(X, y, reset=True)
         for learned in ("classes_", "principal_", "open_points_", "open_labels_", "graph_", "_settled"):
-            vars(self).pop(learned, None)
+            self.__dict__.pop(learned, None)
         self.columns_ = self._column_names()
         self._learn(points, labels, np.unique(labels))
         return self
@@ -336,7 +336,7 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
         lacking = np.full((len(self.open_points_), n_features - self.open_points_.shape[1]), np.nan)
         self.open_points_ = np.hstack([self.open_points_, lacking])
         self.n_features_in_ = n_features
-        vars(self).pop("feature_names_in_", None)
+        self.__dict__.pop("feature_names_in_", None)
         self.graph_ = self._make_graph()
 
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

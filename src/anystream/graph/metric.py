@@ -98,7 +98,7 @@ class Metric:
 
 
 def relief_weights(points: Floats, labels: NDArray[np.int32], threads: int) -> Floats:
-    """How much farther the nearest misses are than the nearest hits, by feature; the mean over records that have both."""
+    """How much farther nearest misses are than nearest hits, by feature: the mean over records that have both."""
     total, records = np.zeros(points.shape[1]), 0
     for label in np.unique(labels):
         own = labels == label

@@ -61,7 +61,7 @@ class Moments:
         return mean, variance, log_prior
 
     def log_joint(self, queries: Floats) -> Floats:
-        """log P(c) + log p(x | c), up to a constant; what is missing is left out."""
+        """Log P(c) + log p(x | c), up to a constant; what is missing is left out."""
         mean, variance, log_prior = self.gaussians()
         difference = queries[:, np.newaxis] - mean
         terms = np.where(np.isnan(difference), 0.0, np.log(variance) + difference * difference / variance)

@@ -10,6 +10,7 @@ import numpy as np
 from anystream.graph.change import (
     CONTACT_K,
     MEMORY,
+    NO_BALANCE,
     Balance,
     halves,
     is_change,
@@ -76,8 +77,8 @@ class PrincipalGraph:
     metric: Metric
     choice: Choice
     recent: tuple[float, ...] = ()
-    transferred: Balance = Balance()
-    older: Balance = Balance()
+    transferred: Balance = NO_BALANCE
+    older: Balance = NO_BALANCE
     n_batches: int = 0
     n_records: int = 0
 
@@ -142,7 +143,7 @@ class PrincipalGraph:
             graph = graph._forgetting(batch, settings.tau)
         if settings.on_change != "ignore" and is_change(error, self.recent, len(batch.labels)):
             kept = graph._relabelled(batch) if settings.on_change == "relabel" else graph._with_components(None)
-            return replace(kept, recent=(), transferred=Balance(), older=Balance())
+            return replace(kept, recent=(), transferred=NO_BALANCE, older=NO_BALANCE)
         graph = replace(graph, recent=(*self.recent, error)[-MEMORY:])
         if settings.pruning is not None:
             graph = graph._pruned(batch, repeated=settings.pruning == "repeated")
@@ -243,7 +244,7 @@ class PrincipalGraph:
             self._right(components, batch), self._right(components.kept(young), batch), decay=1.0
         )
         if balance.exceeds(TRANSFERRED_DEVIATIONS):
-            return replace(self._with_components(young), transferred=Balance())
+            return replace(self._with_components(young), transferred=NO_BALANCE)
         nearest = self._nearest(components, batch, components.largest_k(CONTACT_K))
         erring = wrong_more_than_right(components, nearest, batch.labels, batch.n_classes, CONTACT_K)
         return replace(self._with_components(young | ~erring), transferred=balance)
@@ -258,7 +259,7 @@ class PrincipalGraph:
             self._right(components, batch), self._right(components.kept(young), batch), decay=YOUNG_DECAY
         )
         if balance.exceeds(YOUNG_DEVIATIONS):
-            return replace(self._with_components(young), older=Balance())
+            return replace(self._with_components(young), older=NO_BALANCE)
         return replace(self, older=balance)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from numbers import Integral
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +57,7 @@ class GraphClassifierMixin(AnytimeClassifierMixin):
         return GraphQuery(self, native)
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()  # type: ignore[misc]  # BaseEstimator comes later in the MRO
+        state = cast("dict[str, Any]", super().__getstate__())
         return {name: value for name, value in state.items() if name != "graph_"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +32,7 @@ class View:
 
     def least_k(self, n_vertices: int) -> int:
         """K0 of Eq. 1 with a floor: component a looks at max(K_a, K0) neighbours."""
-        return max(1, round(self.floor * n_vertices**0.5))
+        return max(1, round(self.floor * math.sqrt(n_vertices)))
 
 
 def views_of(k_floors: tuple[float, ...], *, weighted: bool, moments: bool) -> tuple[View, ...]:
