@@ -285,6 +285,9 @@ void bind_graph(nb::module_& m) {
             },
             "records"_a.noconvert(), "stages"_a.noconvert(), "threads"_a, "out"_a.noconvert(),
             "Probabilities after each of the ascending numbers of steps: (records, stages, classes).")
+        .def(
+            "__deepcopy__", [](nb::handle self, nb::handle) { return nb::borrow(self); }, "memo"_a,
+            "Itself: it never changes.")
         .def_prop_ro("classes", [](const GraphHandle& h) { return h.graph()->classes; })
         .def_prop_ro("vertices", [](const GraphHandle& h) { return h.graph()->vertices(); })
         .def_prop_ro("own_bytes", [](const GraphHandle& h) { return h.graph()->own_bytes(); });

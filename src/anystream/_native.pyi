@@ -271,6 +271,9 @@ class AssociatedGraph:
         Probabilities after each of the ascending numbers of steps: (records, stages, classes).
         """
 
+    def __deepcopy__(self, memo: object) -> object:
+        """Itself: it never changes."""
+
     @property
     def classes(self) -> int: ...
 

@@ -245,6 +245,16 @@ def test_many_threads_may_ask_while_one_learns():
     assert not failures
 
 
+def test_a_copy_learns_apart_from_its_original():
+    model = learned(KAOGINCClassifier(), swapping(200, 100))
+    twin = model.clone(include_attributes=True)
+    assert_same_model(model, twin)
+    before = model.predict_proba(QUERIES)
+    twin.partial_fit(*swapping(400, 100).take(200, start=200))
+    assert np.array_equal(model.predict_proba(QUERIES), before)
+    assert twin.principal_.n_batches == model.principal_.n_batches + 3
+
+
 def test_features_may_come_later_and_be_missing():
     model = KAOGINCClassifier(batch_size=20)
     for i in range(50):
@@ -266,6 +276,7 @@ def test_features_may_come_later_and_be_missing():
         ({"k_floors": ()}, "k_floors is"),
         ({"k_floors": (0, -1)}, "k_floors has -1"),
         ({"k_floors": 0.3}, "k_floors is 0.3"),
+        ({"k_floors": {0.3}}, "k_floors is {0.3}"),
         ({"metric": "cosine"}, "metric is 'cosine'; use one of 'weighted', 'scaled', 'plain'"),
         ({"moments": 1}, "moments is 1; use one of True, False"),
         ({"isolated": "hide"}, "isolated is 'hide'"),

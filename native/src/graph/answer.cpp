@@ -84,6 +84,7 @@ void answer_in_stages(const Graph& graph, std::span<const double> records, std::
 
 void nearest_points(std::span<const double> points, std::span<const double> queries, std::size_t dimensions,
                     std::size_t k, int threads, std::span<std::int64_t> out) {
+    if (k == 0) return;
     BlockStore store(dimensions);
     store.assign(points);
     parallel_for(queries.size() / dimensions, kChunk, threads, [&](std::size_t first, std::size_t last) {

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from numbers import Real
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,11 +13,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from anystream import _native
 from anystream.anytime.class_labels import class_numbers, extend_classes
 from anystream.anytime.river_face import RiverFaceMixin
-from anystream.graph.components import Components
 from anystream.graph.file import kaoginc_from_file, kaoginc_to_file
-from anystream.graph.moments import Moments
-from anystream.graph.principal import PrincipalGraph, Settings, merged
-from anystream.graph.surface import GraphClassifierMixin, one_of, whole_number
+from anystream.graph.open_batch import SettledGraph
+from anystream.graph.principal import PrincipalGraph, merged
+from anystream.graph.settings import Settings, checked_settings, remembered_settings
+from anystream.graph.surface import GraphClassifierMixin
 from anystream.model_file import ModelFile
 
 
@@ -269,7 +267,7 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
     principal_: PrincipalGraph
     open_points_: NDArray[np.float64]
     open_labels_: NDArray[np.int32]
-    _settled: _Settled
+    _settled: SettledGraph
 
     def _learn(self, points: NDArray[np.float64], labels: NDArray[Any], classes: NDArray[Any]) -> None:
         """Fill the open batch, and learn it whenever it is full. Nothing changes before all of it is done."""
@@ -287,7 +285,7 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
             principal = principal.after(points[batch], numbers[batch], len(classes), settings)
         settled = getattr(self, "_settled", None)
         if settled is None or whole or n_classes != len(classes):
-            settled = _Settled.of(principal, len(classes), settings)
+            settled = SettledGraph.of(principal, len(classes), settings)
         graph = settled.beside(points[whole:], numbers[whole:], principal, settings)
         self.classes_ = classes
         self.principal_, self._settled = principal, settled
@@ -297,7 +295,7 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
 
     def _make_graph(self) -> _native.AssociatedGraph:
         settings = self._settings()
-        self._settled = _Settled.of(self.principal_, len(self.classes_), settings)
+        self._settled = SettledGraph.of(self.principal_, len(self.classes_), settings)
         return self._settled.beside(self.open_points_, self.open_labels_, self.principal_, settings)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -305,7 +303,7 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
 
     def _settings(self) -> Settings:
         floors = tuple(self.k_floors) if isinstance(self.k_floors, list) else self.k_floors
-        return _checked(
+        given = (
             self.batch_size,
             self.max_vertices,
             self.max_k,
@@ -320,6 +318,10 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
             self.budget,
             self._threads(),
         )
+        try:
+            return remembered_settings(*given)
+        except TypeError:  # one of them cannot be remembered, so it is wrong: say which
+            return checked_settings(*given)
 
     def _learn_rows(self, rows: NDArray[np.float64], labels: NDArray[Any]) -> None:
         self._learn(rows, labels, extend_classes(getattr(self, "classes_", None), labels))
@@ -345,86 +347,3 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
     @classmethod
     def _from_file(cls, file: ModelFile, *, mapped: bool) -> Self:
         return kaoginc_from_file(cls, file)
-
-
-@dataclass(frozen=True, slots=True)
-class _Settled:
-    """The principal graph to ask, without the open batch; and the moments of its vertices, if they decide."""
-
-    graph: _native.AssociatedGraph
-    scale: NDArray[np.float64]
-    moments: Moments | None
-
-    @classmethod
-    def of(cls, principal: PrincipalGraph, n_classes: int, settings: Settings) -> _Settled:
-        c, scale = principal.components, principal.scale(settings)
-        graph = _native.AssociatedGraph(scale, n_classes)
-        if len(c):
-            graph = graph.with_part(1, np.ascontiguousarray(c.points), c.owner, c.k, c.purity, c.label)
-        decide = principal.choice.views[principal.choice.best].moments
-        return cls(graph, scale, principal.moments(n_classes) if decide else None)
-
-    def beside(
-        self,
-        points: NDArray[np.float64],
-        labels: NDArray[np.int32],
-        principal: PrincipalGraph,
-        settings: Settings,
-    ) -> _native.AssociatedGraph:
-        """The graph to ask: the principal graph and, beside it, the optimal graph of the open batch."""
-        if len(points):
-            c = principal.batch_components(points, labels, self.scale, settings)
-        else:
-            c = Components.none(points.shape[1])
-        least_k = principal.choice.best_of_graph.least_k(self.graph.vertices + c.n_vertices)
-        graph = self.graph.with_part(least_k, c.points, c.owner, c.k, c.purity, c.label)
-        if self.moments is None:
-            return graph
-        open_moments = Moments.of(c.points, c.label[c.owner], graph.classes, self.moments.origin)
-        return graph.with_moments(*(self.moments + open_moments).gaussians())
-
-
-@lru_cache(maxsize=64, typed=True)
-def _checked(
-    batch_size: int,
-    max_vertices: int,
-    max_k: int,
-    k_floors: tuple[float, ...],
-    metric: str,
-    isolated: str,
-    moments: bool,
-    on_change: str,
-    missed_changes: bool,
-    pruning: str | None,
-    tau: int | None,
-    budget: int,
-    threads: int,
-) -> Settings:
-    """The parameters, each of them checked; single records ask for them again and again."""
-    whole_number("budget", budget, 0)
-    whole_number("batch_size", batch_size, 1)
-    whole_number("max_vertices", max_vertices, 1)
-    if max_vertices < batch_size:
-        raise ValueError(f"max_vertices is {max_vertices}, less than batch_size, which is {batch_size}; use more")
-    return Settings(
-        max_vertices,
-        whole_number("max_k", max_k, 1),
-        _floors(k_floors),
-        one_of("metric", metric, ("weighted", "scaled", "plain")),
-        one_of("isolated", isolated, ("keep", "drop")),
-        one_of("moments", moments, (True, False)),
-        one_of("on_change", on_change, ("relabel", "restart", "ignore")),
-        one_of("missed_changes", missed_changes, (True, False)),
-        one_of("pruning", pruning, (None, "repeated", "once")),
-        None if tau is None else whole_number("tau", tau, 1),
-        threads,
-    )
-
-
-def _floors(given: object) -> tuple[float, ...]:
-    if not isinstance(given, tuple) or not given:
-        raise ValueError(f"k_floors is {given!r}; use a tuple of numbers from 0 on, such as (0, 0.3)")
-    for value in given:
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) <= 100.0:
-            raise ValueError(f"k_floors has {value!r}; use numbers from 0 to 100")
-    return tuple(float(value) for value in given)

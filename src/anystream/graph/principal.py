@@ -20,35 +20,14 @@ from anystream.graph.change import (
 from anystream.graph.components import Components, Counts, Floats, Mask, Numbers, optimal_components
 from anystream.graph.metric import Metric
 from anystream.graph.moments import Moments
-from anystream.graph.views import Choice, View, views_of
+from anystream.graph.settings import Settings
+from anystream.graph.views import Choice, View
 
 YOUNG_BATCHES = 5
 """Batches against which older components must hold their own."""
 YOUNG_DECAY = 0.8
 YOUNG_DEVIATIONS = 2.0
 TRANSFERRED_DEVIATIONS = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """The parameters of `KAOGINCClassifier` that learning follows, checked."""
-
-    max_vertices: int
-    max_k: int
-    k_floors: tuple[float, ...]
-    metric: str
-    isolated: str
-    moments: bool
-    on_change: str
-    missed_changes: bool
-    pruning: str | None
-    tau: int | None
-    threads: int
-
-    @property
-    def views(self) -> tuple[View, ...]:
-        """The ways to decide among which is chosen."""
-        return views_of(self.k_floors, weighted=self.metric == "weighted", moments=self.moments)
 
 
 @dataclass(frozen=True, slots=True)
