@@ -21,7 +21,7 @@ def three_classes(n: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.in
     """Three bent clusters that overlap, with one record in twenty mislabelled."""
     random = np.random.default_rng(seed)
     y = random.integers(0, 3, n)
-    angle = random.uniform(0.0, np.pi, n) + 2.0 * np.pi / 3.0 * y
+    angle = random.uniform(0.0, 0.8 * np.pi, n) + 2.0 * np.pi / 3.0 * y
     X = np.column_stack([2.0 * np.cos(angle), 2.0 * np.sin(angle)]) + 0.45 * random.normal(size=(n, 2))
     wrong = random.random(n) < 0.05
     return X, np.where(wrong, (y + random.integers(1, 3, n)) % 3, y)

@@ -1,12 +1,12 @@
 // K-associated graphs for Python: the optimal graph of labelled points, and graphs to ask.
 //
 // A graph to ask never changes, so any number of threads may ask it, and a query keeps the one it was opened on.
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 
 #include "anystream/graph/answer.hpp"
