@@ -8,4 +8,5 @@ NB_MODULE(_native, m) {
     anystream::bindings::bind_bayes_margin(m);
     anystream::bindings::bind_scan(m);
     anystream::bindings::bind_neighbors(m);
+    anystream::bindings::bind_graph(m);
 }

@@ -374,3 +374,79 @@ class NeighborsGallery:
     @property
     def own_bytes(self) -> int:
         """Bytes of memory held; what a mapped file lends is not counted."""
+
+def optimal_graph(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], most_k: int, threads: int = 0, done: Counter | None = None, stop: StopToken | None = None) -> tuple:
+    """
+    The K-associated optimal graph: component of each point; K, edges and vertices of each component.
+    """
+
+def nearest_points(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], k: int, threads: int, out: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    """
+    The k nearest points of every query, nearest first, the lower position first among equals.
+    """
+
+class GraphQuery:
+    """One classification in progress."""
+
+    def refine(self, steps: int = -1, nanoseconds: int = -1, stop: StopToken | None = None) -> int:
+        """Compare vertices within the limits (-1: none); return how many."""
+
+    def label(self) -> int:
+        """The number of the likeliest class."""
+
+    def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+        """The probabilities of the classes."""
+
+    def record(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+        """The record that is asked about."""
+
+    def nearest(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
+        """The nearest vertices so far, nearest first."""
+
+    @property
+    def steps(self) -> int:
+        """Vertices compared so far."""
+
+    @property
+    def exhausted(self) -> bool:
+        """No further vertex can change the answer."""
+
+class AssociatedGraph:
+    """Components to classify by. It never changes: many threads may ask."""
+
+    def __init__(self, scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, least_k: int = 1) -> None: ...
+
+    def with_part(self, least_k: int, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], component: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], k: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], purity: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> AssociatedGraph:
+        """Another graph with further vertices, behind those that are here."""
+
+    def with_moments(self, mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], variance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], log_prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> AssociatedGraph:
+        """Another graph that is decided by one Gaussian per class."""
+
+    def query(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> GraphQuery:
+        """Open a query: the representatives of the cells are compared."""
+
+    def label_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> int:
+        """The number of one record's likeliest class."""
+
+    def proba_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> list[float]:
+        """One record's probabilities."""
+
+    def answer(self, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], exhausted: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """Answer every record within the limits."""
+
+    def answer_in_stages(self, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """
+        Probabilities after each of the ascending numbers of steps: (records, stages, classes).
+        """
+
+    def __deepcopy__(self, memo: object) -> object:
+        """Itself: it never changes."""
+
+    @property
+    def classes(self) -> int: ...
+
+    @property
+    def vertices(self) -> int: ...
+
+    @property
+    def own_bytes(self) -> int: ...
