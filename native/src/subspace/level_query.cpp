@@ -10,13 +10,12 @@ void LevelQuery::open(const Levels& model, const SamplingSettings& settings, con
     x_.resize(round_up(model.dimensions(), kLimitBlock));
     to_floats(x, model.dimensions(), x_.data());
     steps_ = 0;
-    certified_ = confident_ = false;
     given_.assign(model.size(), 0);
     sum_.assign(model.size() * model.classes(), 0.0);
     prior_sum_.assign(model.size(), 0.0);
     if (settings.error > 0.0) test_.begin(model.classes());
     prepare(model);
-    certified_ = model.only_class() >= 0 || settings.max_samples == 0;
+    finished_ = model.only_class() >= 0;
 }
 
 void LevelQuery::prepare(const Levels& model) {
@@ -41,7 +40,7 @@ std::size_t LevelQuery::next_level(const Levels& model, const std::vector<std::i
 
 bool LevelQuery::step(const Levels& model) {
     model_ = &model;
-    if (finished()) return false;
+    if (finished_) return false;
     const std::size_t l = next_level(model, given_, steps_);
     const Level& level = model.level(l);
     if (!view_[l].open) view_[l].look(level, x_.data());
@@ -66,15 +65,9 @@ bool LevelQuery::step(const Levels& model) {
 }
 
 void LevelQuery::look_for_the_end(const Levels& model) {
-    if (steps_ >= settings_.max_samples) {
-        certified_ = true;
-        return;
-    }
-    if (2 * steps_ >= settings_.max_samples && steps_ % kLookEvery == 0 && cannot_change(model)) {
-        certified_ = true;
-        return;
-    }
-    if (settings_.error > 0.0) {
+    finished_ = steps_ >= settings_.max_samples ||
+                (2 * steps_ >= settings_.max_samples && steps_ % kLookEvery == 0 && cannot_change(model));
+    if (!finished_ && settings_.error > 0.0) {
         double most = 0.0, drift = 0.0;
         for (std::size_t l = 0; l < model.size(); ++l) {
             if (model.share(l) == 0.0) continue;
@@ -82,7 +75,7 @@ void LevelQuery::look_for_the_end(const Levels& model) {
             most = std::max(most, scale);
             drift += scale * std::abs(static_cast<double>(given_[l]) - model.share(l) * static_cast<double>(steps_));
         }
-        confident_ = test_.decided(label(), settings_.error, drift / most);
+        finished_ = test_.decided(label(), settings_.error, drift / most);
     }
 }
 
@@ -150,8 +143,7 @@ std::vector<std::byte> LevelQuery::suspend() const {
     out.value(settings_.max_samples);
     out.value(settings_.error);
     out.value(steps_);
-    out.value(static_cast<std::uint8_t>(certified_));
-    out.value(static_cast<std::uint8_t>(confident_));
+    out.value(static_cast<std::uint8_t>(finished_));
     out.array(x_);
     out.array(given_);
     out.array(sum_);
@@ -169,8 +161,7 @@ void LevelQuery::resume(const Levels& model, std::span<const std::byte> state) {
     in.require(next.settings_.max_samples >= 0 && next.settings_.error >= 0.0 && next.settings_.error < 1.0,
                "its settings are damaged");
     next.steps_ = in.value<std::int64_t>();
-    next.certified_ = in.value<std::uint8_t>() != 0;
-    next.confident_ = in.value<std::uint8_t>() != 0;
+    next.finished_ = in.value<std::uint8_t>() != 0;
     in.array(next.x_, round_up(model.dimensions(), kLimitBlock), "the number of features differs");
     in.array(next.given_, model.size(), "the number of levels differs");
     in.array(next.sum_, model.size() * model.classes(), "the number of classes differs");

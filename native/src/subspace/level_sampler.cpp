@@ -63,6 +63,7 @@ void Vote::clear(std::size_t classes) {
 
 void LevelSampler::sample(const Level& level, const LevelView& view, const VoteRule& rule, Generator& random,
                           Vote& vote) {
+    const Kernels& kernel = kernels();
     const Lists& lists = level.lists();
     const std::size_t words = lists.words();
     for (auto& buffer : narrowed_)
@@ -78,14 +79,14 @@ void LevelSampler::sample(const Level& level, const LevelView& view, const VoteR
             points = lists.bits(list);
             size = lists.count(list);
         } else {
-            const std::uint32_t left = kernels().intersect(points, lists.bits(list), spare, words);
+            const std::uint32_t left = kernel.intersect(points, lists.bits(list), spare, words);
             if (left == 0 || left == size) continue;
             points = spare;
             spare = points == narrowed_[0].data() ? narrowed_[1].data() : narrowed_[0].data();
             size = left;
         }
         const std::int32_t c = level.point_class(first_point(points));
-        if (!kernels().exceeds(points, lists.class_bits(static_cast<std::size_t>(c)), words)) {
+        if (!kernel.exceeds(points, lists.class_bits(static_cast<std::size_t>(c)), words)) {
             pure_class = c;
             break;
         }
@@ -102,13 +103,14 @@ void LevelSampler::sample(const Level& level, const LevelView& view, const VoteR
 
 void LevelSampler::vote_weighed(const Level& level, const LevelView& view, const VoteRule& rule,
                                 const std::uint64_t* points, Vote& vote) {
+    const Kernels& kernel = kernels();
     std::uint32_t mismatch[kMostWeighed];
     std::int32_t point_class[kMostWeighed];
     std::size_t members = 0;
     std::uint32_t best = ~0U;
     for (std::size_t w = 0; w < level.lists().words(); ++w) {
         each_bit(points[w], w, [&](std::size_t p) {
-            mismatch[members] = kernels().mismatch(view.code.data(), level.code(p), view.code.size());
+            mismatch[members] = kernel.mismatch(view.code.data(), level.code(p), view.code.size());
             point_class[members] = level.point_class(p);
             best = std::min(best, mismatch[members++]);
         });
@@ -123,6 +125,7 @@ void LevelSampler::vote_weighed(const Level& level, const LevelView& view, const
 void LevelSampler::vote_counted(const Level& level, const LevelView& view, const VoteRule& rule,
                                 const std::uint64_t* points, std::uint32_t size, std::int32_t pure_class,
                                 Generator& random, Vote& vote) {
+    const Kernels& kernel = kernels();
     const std::size_t words = level.lists().words();
     std::size_t looked_at = 0;
     std::uint32_t best = ~0U;
@@ -130,7 +133,7 @@ void LevelSampler::vote_counted(const Level& level, const LevelView& view, const
     for (std::size_t turn = 0; turn < words && looked_at < kLookedAt; ++turn) {
         each_bit(points[w], w, [&](std::size_t p) {
             if (looked_at == kLookedAt) return;
-            best = std::min(best, kernels().mismatch(view.code.data(), level.code(p), view.code.size()));
+            best = std::min(best, kernel.mismatch(view.code.data(), level.code(p), view.code.size()));
             ++looked_at;
         });
         w = w + 1 == words ? 0 : w + 1;
@@ -143,7 +146,7 @@ void LevelSampler::vote_counted(const Level& level, const LevelView& view, const
     }
     for (std::size_t c = 0; c < vote.value.size(); ++c) {
         if (level.class_size(c) == 0) continue;
-        const std::uint32_t members = kernels().count_common(points, level.lists().class_bits(c), words);
+        const std::uint32_t members = kernel.count_common(points, level.lists().class_bits(c), words);
         if (members > 0) vote.add(static_cast<std::int32_t>(c), members * scale);
     }
 }

@@ -139,11 +139,16 @@ void Ranges::set(std::size_t j, std::span<const float> cuts) {
 
 void Ranges::fit(std::size_t j, std::span<float> values, std::vector<std::uint32_t>& scratch) {
     cuts_.clear();
-    const auto constant = [&] { return std::all_of(values.begin(), values.end(), [&](float v) { return v == values[0]; }); };
     if (!is_categorical(j)) {
-        if (!values.empty() && !constant()) {
+        float least = kInfinity, most = -kInfinity;
+        for (const float v : values) least = v < least ? v : least, most = v > most ? v : most;
+        std::size_t between = 0;
+        for (const float v : values) between += v != least && v != most;
+        if (between > 0) {
             sort_floats(values, scratch);
             cut_equi_depth(values, most_ranges_, cuts_);
+        } else if (least < most) {
+            cuts_.push_back(least);  // two values: nothing to sort
         }
     } else {
         sort_floats(values, scratch);

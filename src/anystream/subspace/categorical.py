@@ -11,7 +11,7 @@ LARGEST_CATEGORY = 2**24
 """Category codes up to this are exact as 32-bit floats."""
 
 
-def categorical_columns(chosen: Sequence[Hashable], columns: Mapping[Hashable, int]) -> list[int]:
+def categorical_columns(chosen: Sequence[Hashable] | None, columns: Mapping[Hashable, int]) -> list[int]:
     """The numbers of the columns that `chosen` names, in rising order; names that are not there yet are left out.
 
     Examples
@@ -19,6 +19,8 @@ def categorical_columns(chosen: Sequence[Hashable], columns: Mapping[Hashable, i
     >>> categorical_columns(["city", 0], {"age": 0, "city": 1})
     [0, 1]
     """
+    if chosen is None:
+        return []
     if isinstance(chosen, str) or not isinstance(chosen, Sequence):
         raise ValueError(f"categorical is {chosen!r}; use a list of column names or numbers")
     numbers: set[int] = set()

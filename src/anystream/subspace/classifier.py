@@ -51,16 +51,17 @@ class LocustClassifier(StreamClassifier):
     class_cap : float, default=0.5
         Share of a level that one class may take in the two longest levels (of three or more), so that long runs of one
         class cannot flush them. 1 switches it off.
-    label_delay : int, default=0
+    label_delay : int, default=1000
         How many points are learned between two answers that a level's age must be judged by: the block size if
         records are answered and learned in blocks, the number of records that wait for their labels in general.
-    categorical : sequence of int or str, default=()
+    categorical : sequence of int or str, optional
         Columns whose values are categories, coded as whole numbers. Each of the 253 most frequent is a range.
     max_samples : int, default=100
         Most samples of one record; n_s in [1]_. After them a query is exhausted.
     confidence : float, optional
         Stop a record's sampling as soon as the label is that of infinitely many samples with this probability, by a
-        test that may be looked at after every sample. None: sample until the budget ends or no sample can matter.
+        test that may be looked at after every sample; the answer then counts as certified. None: sample until the
+        budget ends or no sample can matter.
     max_bytes : int, optional
         Most memory. The longest levels are left out until the rest fits.
     budget : int, default=30
@@ -121,8 +122,8 @@ class LocustClassifier(StreamClassifier):
         affinity: float = 0.3,
         class_floor: int = 2,
         class_cap: float = 0.5,
-        label_delay: int = 0,
-        categorical: Sequence[Hashable] = (),
+        label_delay: int = 1000,
+        categorical: Sequence[Hashable] | None = None,
         max_samples: int = 100,
         confidence: float | None = None,
         max_bytes: int | None = None,

@@ -32,7 +32,8 @@ _SPECS = {
 def locust_to_file(model: LocustClassifier) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """What `locust_from_file` needs to make the model again."""
     parameters = model.get_params()
-    parameters["categorical"] = list(parameters["categorical"])
+    if parameters["categorical"] is not None:
+        parameters["categorical"] = list(parameters["categorical"])
     metadata = {
         "parameters": parameters,
         "classes": labels_to_json(model.classes_),

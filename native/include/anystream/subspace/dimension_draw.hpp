@@ -31,8 +31,13 @@ class DimensionWeights {
     [[nodiscard]] std::size_t drawable() const noexcept { return drawable_; }
     /// The dimension in whose share of [0, total) `at` lies.
     [[nodiscard]] std::size_t find(double at) const noexcept {
-        const auto found = std::upper_bound(cumulative_.begin(), cumulative_.end(), at);
-        return static_cast<std::size_t>(found - cumulative_.begin());
+        const double* from = cumulative_.data();  // a binary search without branches: they could not be predicted
+        for (std::size_t size = cumulative_.size(); size > 1;) {
+            const std::size_t half = size / 2;
+            from += half & (std::size_t{0} - static_cast<std::size_t>(from[half - 1] <= at));
+            size -= half;
+        }
+        return static_cast<std::size_t>(from - cumulative_.data()) + (*from <= at ? 1 : 0);
     }
 
   private:

@@ -28,8 +28,9 @@ class LevelQuery {
     bool step(const Levels& model);
 
     [[nodiscard]] std::int64_t steps() const noexcept { return steps_; }
-    [[nodiscard]] bool finished() const noexcept { return certified_ || confident_; }
-    [[nodiscard]] bool certified() const noexcept { return certified_; }
+    /// No sample is left, or none can change the label: certainly, or as surely as the test was asked to be.
+    [[nodiscard]] bool finished() const noexcept { return finished_; }
+    [[nodiscard]] bool certified() const noexcept { return finished_; }
     void posterior(std::span<double> out) const;
     [[nodiscard]] std::size_t label() const;
 
@@ -49,8 +50,7 @@ class LevelQuery {
     const Levels* model_ = nullptr;  // of the last call; read only by const members
     SamplingSettings settings_;
     std::int64_t steps_ = 0;
-    bool certified_ = false;
-    bool confident_ = false;
+    bool finished_ = false;
     std::uint64_t seed_ = 0;
     std::vector<float> x_;             // padded
     std::vector<std::int64_t> given_;  // (levels,) samples so far
