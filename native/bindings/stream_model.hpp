@@ -1,7 +1,7 @@
 // What the bindings of stream models share: a handle that many threads may read while one learns, and the calls that
-// answer. A handle owns a model behind a mutex. Whoever reads takes a share of it; whoever learns changes it in place if
-// nobody else has a share, and else changes a copy and puts that in its place. So a query keeps the model it was opened
-// on.
+// answer. A handle owns a model behind a mutex. Whoever reads takes a share of it; whoever learns changes it in place
+// if nobody else has a share, and else changes a copy and puts that in its place. So a query keeps the model it was
+// opened on.
 #pragma once
 
 #include <nanobind/stl/string.h>
@@ -121,11 +121,11 @@ void bind_stream_query(nb::module_& m, const char* name) {
             "label", [](const Bound& q) { return q.query().label(); }, "The number of the likeliest class.")
         .def("proba", &Bound::proba, "The probabilities of the classes.")
         .def("state", &Bound::state, "Everything that is needed to go on later, as bytes.")
-        .def_prop_ro("steps", [](const Bound& q) { return q.query().steps(); }, "Steps so far.")
+        .def_prop_ro(
+            "steps", [](const Bound& q) { return q.query().steps(); }, "Steps so far.")
         .def_prop_ro(
             "certified", [](const Bound& q) { return q.query().certified(); }, "No further step can change the label.")
-        .def_prop_ro(
-            "exhausted", [](const Bound& q) { return q.query().finished(); }, "Nothing is left to do.");
+        .def_prop_ro("exhausted", [](const Bound& q) { return q.query().finished(); }, "Nothing is left to do.");
 }
 
 /// The calls of a handle that learn and answer; how it is made and stored is the room's own.

@@ -3,6 +3,8 @@
 
 #include <tuple>
 
+#include "anystream/damaged_model.hpp"
+#include "anystream/subspace/block_query.hpp"
 #include "anystream/subspace/kernels.hpp"
 #include "anystream/subspace/level_query.hpp"
 #include "anystream/subspace/levels.hpp"
@@ -14,6 +16,7 @@ namespace {
 
 using namespace anystream::subspace;
 using LevelsHandle = StreamHandle<Levels>;
+using BlocksHandle = StreamHandle<Blocks>;
 
 std::size_t whole(const char* name, std::int64_t value, std::int64_t least, std::int64_t most) {
     if (value < least || value > most)
@@ -61,9 +64,75 @@ using LevelsArguments =
 LevelsArguments arguments_of(const LevelsSettings& s) {
     const auto number_of = [](std::size_t value) { return static_cast<std::int64_t>(value); };
     const bool bounded = s.most_bytes != std::numeric_limits<std::size_t>::max();
-    return {number_of(s.levels), number_of(s.level_size), number_of(s.stride), number_of(s.ranges),
-            number_of(s.support), s.smoothing, s.kernel, s.affinity, number_of(s.class_floor), s.class_cap,
-            s.label_delay, bounded ? number_of(s.most_bytes) : -1, s.seed, s.categorical};
+    return {number_of(s.levels),
+            number_of(s.level_size),
+            number_of(s.stride),
+            number_of(s.ranges),
+            number_of(s.support),
+            s.smoothing,
+            s.kernel,
+            s.affinity,
+            number_of(s.class_floor),
+            s.class_cap,
+            s.label_delay,
+            bounded ? number_of(s.most_bytes) : -1,
+            s.seed,
+            s.categorical};
+}
+
+// -- blocks ---------------------------------------------------------------------------------------------------------
+
+BlocksSettings blocks_settings(std::int64_t block_size, std::int64_t n_ranges, double decay, std::int64_t max_blocks,
+                               std::int64_t max_bytes, std::uint64_t seed, std::vector<std::uint32_t> categorical) {
+    BlocksSettings settings;
+    settings.block_size = whole("block_size", block_size, 2, static_cast<std::int64_t>(kMostPoints));
+    settings.ranges = whole("n_ranges", n_ranges, 2, static_cast<std::int64_t>(kMostRanges));
+    settings.decay = number("decay", decay, 0.0, 1000.0);
+    settings.most_blocks = whole("max_blocks", max_blocks, 1, kMany);
+    if (max_bytes >= 0) settings.most_bytes = static_cast<std::size_t>(max_bytes);
+    settings.seed = seed;
+    settings.categorical = std::move(categorical);
+    return settings;
+}
+
+using BlocksArguments = std::tuple<std::int64_t, std::int64_t, double, std::int64_t, std::int64_t, std::uint64_t,
+                                   std::vector<std::uint32_t>>;
+
+BlocksArguments arguments_of(const BlocksSettings& s) {
+    const auto number_of = [](std::size_t value) { return static_cast<std::int64_t>(value); };
+    const bool bounded = s.most_bytes != std::numeric_limits<std::size_t>::max();
+    return {number_of(s.block_size),
+            number_of(s.ranges),
+            s.decay,
+            number_of(s.most_blocks),
+            bounded ? number_of(s.most_bytes) : -1,
+            s.seed,
+            s.categorical};
+}
+
+template <typename Enum>
+Enum named(const std::string& name, const char* what, std::initializer_list<std::pair<const char*, Enum>> names) {
+    std::string known;
+    for (const auto& [text, value] : names) {
+        if (name == text) return value;
+        known += (known.empty() ? "" : ", ") + std::string(text);
+    }
+    throw std::invalid_argument(std::string(what) + " is '" + name + "'; use one of " + known);
+}
+
+BlockSampling block_sampling(double power, bool adaptive, double significance, std::int64_t min_points,
+                             const std::string& dominant, const std::string& votes, const std::string& failed,
+                             std::int64_t max_samples, double error) {
+    return {number("bias", power, 0.0, 100.0),
+            adaptive,
+            number("significance", significance, 0.0, 1e6),
+            static_cast<std::int64_t>(whole("min_points", min_points, 0, kMany)),
+            named<Dominant>(dominant, "dominant", {{"count", Dominant::count}, {"lift", Dominant::lift}}),
+            named<Votes>(votes, "votes", {{"plain", Votes::plain}, {"gamma", Votes::gamma}}),
+            named<Failed>(failed, "failed",
+                          {{"fallback", Failed::fallback}, {"vote", Failed::vote}, {"silent", Failed::silent}}),
+            static_cast<std::int64_t>(whole("max_samples", max_samples, 1, kMany)),
+            number("error", error, 0.0, 0.999999)};
 }
 
 /// Categorical columns in rising order, below `dimensions`.
@@ -101,59 +170,71 @@ Levels levels_from(const LevelsSettings& settings, std::size_t dimensions, std::
     return Levels::from_arrays(settings, dimensions, classes, arrays);
 }
 
+/// How a handle is made, stored, widened and merged: the same for levels and blocks.
+template <typename Handle, typename Model, typename Settings, typename... Arguments>
+void bind_making(nb::class_<Handle>& bound, nb::dict (*arrays)(const Handle&),
+                 Model (*from)(const Settings&, std::size_t, std::size_t, nb::dict),
+                 Settings (*settings)(Arguments...)) {
+    bound
+        .def_static(
+            "empty",
+            [](const Settings& how, std::size_t dimensions) {
+                require_categorical(how.categorical, dimensions);
+                return std::make_unique<Handle>(Model(how, dimensions));
+            },
+            "settings"_a, "dimensions"_a, "A model without points.")
+        .def_static(
+            "from_arrays",
+            [from](const Settings& how, std::size_t dimensions, std::size_t classes, nb::dict given) {
+                return std::make_unique<Handle>(from(how, dimensions, classes, given));
+            },
+            "settings"_a, "dimensions"_a, "classes"_a, "arrays"_a, "A model from the arrays of another.")
+        .def("arrays", arrays, "Everything learned, as arrays by name.")
+        .def("__getstate__",
+             [arrays](const Handle& h) {
+                 const auto model = h.share();
+                 return nb::make_tuple(1, arguments_of(model->settings()), model->dimensions(), model->classes(),
+                                       arrays(h));
+             })
+        .def("__setstate__",
+             [from, settings](Handle& h, nb::tuple state) {
+                 if (state.size() != 5 || nb::cast<int>(state[0]) != 1)
+                     throw std::invalid_argument("this pickle was written by another version of anystream");
+                 using Tuple = decltype(arguments_of(std::declval<const Settings&>()));
+                 const Settings how = std::apply(settings, nb::cast<Tuple>(state[1]));
+                 new (&h) Handle(from(how, nb::cast<std::size_t>(state[2]), nb::cast<std::size_t>(state[3]),
+                                      nb::cast<nb::dict>(state[4])));
+             })
+        .def_static(
+            "merge",
+            [](const std::vector<const Handle*>& parts, const std::vector<std::vector<std::int32_t>>& class_maps,
+               std::size_t classes) {
+                const auto shares = shares_to_merge<Model>(parts, class_maps, classes);
+                const nb::gil_scoped_release unlocked;
+                std::vector<const Model*> models;
+                for (const auto& share : shares) models.push_back(share.get());
+                return std::make_unique<Handle>(Model::merged(models, class_maps, classes));
+            },
+            "parts"_a, "class_maps"_a, "classes"_a, "One model of the youngest points of all parts.")
+        .def(
+            "widen",
+            [](Handle& h, std::size_t dimensions, std::vector<std::uint32_t> categorical) {
+                require_categorical(categorical, dimensions);
+                h.change([&](Model& model) { model.widen(dimensions, std::move(categorical)); });
+            },
+            "dimensions"_a, "categorical"_a, "Add dimensions that are missing in all points so far.");
+}
+
 void bind_levels(nb::module_& m) {
     nb::class_<LevelsSettings>(m, "LocustLevelsSettings", "How levels remember and vote.")
         .def(nb::new_(&levels_settings), "n_levels"_a, "level_size"_a, "stride"_a, "n_ranges"_a, "support"_a,
              "smoothing"_a, "kernel"_a, "affinity"_a, "class_floor"_a, "class_cap"_a, "label_delay"_a, "max_bytes"_a,
              "seed"_a, "categorical"_a);
     bind_stream_query<LevelQuery>(m, "LocustLevelsQuery");
-    bind_stream_model<LevelQuery>(m, "LocustLevels", "Levels of points. Many threads may ask while one learns.")
-        .def_static(
-            "empty",
-            [](const LevelsSettings& settings, std::size_t dimensions) {
-                require_categorical(settings.categorical, dimensions);
-                return std::make_unique<LevelsHandle>(Levels(settings, dimensions));
-            },
-            "settings"_a, "dimensions"_a, "A model without points.")
-        .def_static(
-            "from_arrays",
-            [](const LevelsSettings& settings, std::size_t dimensions, std::size_t classes, nb::dict given) {
-                return std::make_unique<LevelsHandle>(levels_from(settings, dimensions, classes, given));
-            },
-            "settings"_a, "dimensions"_a, "classes"_a, "arrays"_a, "A model from the arrays of another.")
-        .def("arrays", &level_arrays, "Everything learned, as arrays by name.")
-        .def("__getstate__",
-             [](const LevelsHandle& h) {
-                 const auto model = h.share();
-                 return nb::make_tuple(1, arguments_of(model->settings()), model->dimensions(), model->classes(),
-                                       level_arrays(h));
-             })
-        .def("__setstate__",
-             [](LevelsHandle& h, nb::tuple state) {
-                 if (state.size() != 5 || nb::cast<int>(state[0]) != 1)
-                     throw std::invalid_argument("this pickle of levels was written by another version of anystream");
-                 const auto settings = std::apply(levels_settings, nb::cast<LevelsArguments>(state[1]));
-                 new (&h) LevelsHandle(levels_from(settings, nb::cast<std::size_t>(state[2]),
-                                                   nb::cast<std::size_t>(state[3]), nb::cast<nb::dict>(state[4])));
-             })
-        .def_static(
-            "merge",
-            [](const std::vector<const LevelsHandle*>& parts, const std::vector<std::vector<std::int32_t>>& class_maps,
-               std::size_t classes) {
-                const auto shares = shares_to_merge<Levels>(parts, class_maps, classes);
-                const nb::gil_scoped_release unlocked;
-                std::vector<const Levels*> models;
-                for (const auto& share : shares) models.push_back(share.get());
-                return std::make_unique<LevelsHandle>(Levels::merged(models, class_maps, classes));
-            },
-            "parts"_a, "class_maps"_a, "classes"_a, "One model of the youngest points of all parts.")
-        .def(
-            "widen",
-            [](LevelsHandle& h, std::size_t dimensions, std::vector<std::uint32_t> categorical) {
-                require_categorical(categorical, dimensions);
-                h.change([&](Levels& model) { model.widen(dimensions, std::move(categorical)); });
-            },
-            "dimensions"_a, "categorical"_a, "Add dimensions that are missing in all points so far.")
+    auto bound =
+        bind_stream_model<LevelQuery>(m, "LocustLevels", "Levels of points. Many threads may ask while one learns.");
+    bind_making(bound, &level_arrays, &levels_from, &levels_settings);
+    bound
         .def_prop_ro(
             "level_weights",
             [](const LevelsHandle& h) {
@@ -173,6 +254,62 @@ void bind_levels(nb::module_& m) {
             },
             "How many points each level holds.")
         .def_prop_ro("seen", [](const LevelsHandle& h) { return h.share()->seen(); }, "Points learned so far.");
+}
+
+nb::dict block_arrays(const BlocksHandle& handle) {
+    auto arrays = handle.share()->arrays();
+    nb::dict all;
+    put_array(all, "code", std::move(arrays.code));
+    put_array(all, "point_class", std::move(arrays.point_class));
+    put_array(all, "block_size", std::move(arrays.block_size));
+    put_array(all, "middle", std::move(arrays.middle));
+    put_array(all, "cut", std::move(arrays.cut));
+    put_array(all, "cut_end", std::move(arrays.cut_end));
+    put_array(all, "open_value", std::move(arrays.open_value));
+    put_array(all, "open_class", std::move(arrays.open_class));
+    put_array(all, "state", std::move(arrays.state));
+    put_array(all, "first_seen", std::move(arrays.first_seen));
+    return all;
+}
+
+Blocks blocks_from(const BlocksSettings& settings, std::size_t dimensions, std::size_t classes, nb::dict given) {
+    require_categorical(settings.categorical, dimensions);
+    const Blocks::Arrays arrays{vector_from<std::uint8_t>(given, "code"),
+                                vector_from<std::int32_t>(given, "point_class"),
+                                vector_from<std::int64_t>(given, "block_size"),
+                                vector_from<float>(given, "middle"),
+                                vector_from<float>(given, "cut"),
+                                vector_from<std::int64_t>(given, "cut_end"),
+                                vector_from<float>(given, "open_value"),
+                                vector_from<std::int32_t>(given, "open_class"),
+                                vector_from<std::int64_t>(given, "state"),
+                                vector_from<std::int64_t>(given, "first_seen")};
+    const nb::gil_scoped_release unlocked;
+    return Blocks::from_arrays(settings, dimensions, classes, arrays);
+}
+
+void bind_blocks(nb::module_& m) {
+    nb::class_<BlocksSettings>(m, "LocustBlocksSettings", "How blocks remember.")
+        .def(nb::new_(&blocks_settings), "block_size"_a, "n_ranges"_a, "decay"_a, "max_blocks"_a, "max_bytes"_a,
+             "seed"_a, "categorical"_a);
+    nb::class_<BlockSampling>(m, "LocustBlockSampling", "How samples are drawn and vote, and when a query is done.")
+        .def(nb::new_(&block_sampling), "power"_a, "adaptive"_a, "significance"_a, "min_points"_a, "dominant"_a,
+             "votes"_a, "failed"_a, "max_samples"_a, "error"_a);
+    bind_stream_query<BlockQuery>(m, "LocustBlocksQuery");
+    auto bound =
+        bind_stream_model<BlockQuery>(m, "LocustBlocks", "Blocks of points. Many threads may ask while one learns.");
+    bind_making(bound, &block_arrays, &blocks_from, &blocks_settings);
+    bound
+        .def_prop_ro(
+            "block_sizes",
+            [](const BlocksHandle& h) {
+                const auto model = h.share();
+                std::vector<std::size_t> sizes;
+                for (std::size_t b = 0; b < model->size(); ++b) sizes.push_back(model->block(b).size());
+                return sizes;
+            },
+            "How many points each block holds, the newest last.")
+        .def_prop_ro("seen", [](const BlocksHandle& h) { return h.share()->seen(); }, "Points learned so far.");
 }
 
 void bind_kernels(nb::module_& m) {
@@ -228,6 +365,7 @@ void bind_subspace(nb::module_& m) {
              }),
              "max_samples"_a, "error"_a);
     bind_levels(m);
+    bind_blocks(m);
     bind_kernels(m);
 }
 

@@ -8,9 +8,14 @@ import river.metrics
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from anystream.anytime.checks import yield_anytime_checks
-from anystream.subspace import LocustClassifier
+from anystream.subspace import BlockLocustClassifier, LocustClassifier
 
-CLASSIFIERS = [LocustClassifier(), LocustClassifier(confidence=0.9, label_delay=0)]
+CLASSIFIERS = [
+    LocustClassifier(),
+    LocustClassifier(confidence=0.9, label_delay=0),
+    LocustClassifier.paper(),
+    BlockLocustClassifier(block_size=60, bias=4.0, votes="gamma", dominant="lift"),
+]
 
 
 @parametrize_with_checks(CLASSIFIERS)

@@ -1,5 +1,5 @@
-#include "anystream/subspace/kernels.hpp"
 #include "anystream/isa.hpp"
+#include "anystream/subspace/kernels.hpp"
 
 namespace anystream::subspace {
 

@@ -112,7 +112,8 @@ double LevelQuery::score(std::size_t c) const {
         if (steps_ == 0)
             score += model_->weight(l) * prior;
         else if (given_[l] > 0)
-            score += model_->weight(l) * (sum_[l * classes + c] + prior_sum_[l] * prior) / static_cast<double>(given_[l]);
+            score +=
+                model_->weight(l) * (sum_[l * classes + c] + prior_sum_[l] * prior) / static_cast<double>(given_[l]);
     }
     return score;
 }

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
 
+#include "anystream/damaged_model.hpp"
 #include "anystream/portable_math.hpp"
 
 namespace anystream::subspace {
@@ -181,8 +183,10 @@ Levels Levels::merged(std::span<const Levels* const> parts, std::span<const std:
             }
         }
     };
-    fill(whole.levels_, [](const Levels& part, std::size_t l) { return l < part.levels_.size() ? &part.levels_[l] : nullptr; });
-    fill(whole.judged_, [](const Levels& part, std::size_t l) { return l < part.judged_.size() ? &part.judged_[l] : nullptr; });
+    fill(whole.levels_,
+         [](const Levels& part, std::size_t l) { return l < part.levels_.size() ? &part.levels_[l] : nullptr; });
+    fill(whole.judged_,
+         [](const Levels& part, std::size_t l) { return l < part.judged_.size() ? &part.judged_[l] : nullptr; });
     for (const Levels* part : parts)
         for (std::size_t l = 0; l < whole.regret_.size() && l < part->regret_.size(); ++l)
             whole.regret_[l] += part->regret_[l] / static_cast<double>(parts.size());
@@ -226,7 +230,8 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
             "points, classes and times differ in number");
     for (const std::int32_t c : in.point_class)
         require(c >= 0 && static_cast<std::size_t>(c) < classes, "a point has no class");
-    for (const std::int64_t t : in.arrival) require(t >= 0 && t < in.seen[0], "a point came before the first or after the last");
+    for (const std::int64_t t : in.arrival)
+        require(t >= 0 && t < in.seen[0], "a point came before the first or after the last");
     for (const float v : in.value) require(!std::isinf(v), "a value is infinite");
     std::size_t point = 0, cut = 0;
     for (std::size_t l = 0; l < all; ++l) {
@@ -246,7 +251,8 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
                     "a feature has too many ranges");
             const std::span<const float> cuts(in.cut.data() + cut, static_cast<std::size_t>(end) - cut);
             for (std::size_t i = 0; i < cuts.size(); ++i)
-                require(std::isfinite(cuts[i]) && (i == 0 || cuts[i - 1] < cuts[i]), "the limits of a feature do not rise");
+                require(std::isfinite(cuts[i]) && (i == 0 || cuts[i - 1] < cuts[i]),
+                        "the limits of a feature do not rise");
             ranges.set(j, cuts);
             cut = static_cast<std::size_t>(end);
         }

@@ -6,7 +6,9 @@
 namespace anystream::subspace {
 
 Lists::Lists(std::size_t capacity, std::size_t classes)
-    : capacity_(capacity), words_((capacity + 63) / 64), class_stride_(std::bit_ceil(std::max<std::size_t>(classes, 4))) {}
+    : capacity_(capacity),
+      words_((capacity + 63) / 64),
+      class_stride_(std::bit_ceil(std::max<std::size_t>(classes, 4))) {}
 
 void Lists::lay_out(const Ranges& ranges, std::size_t classes) {
     class_stride_ = std::max(class_stride_, std::bit_ceil(classes));

@@ -57,8 +57,7 @@ void sort_floats(std::span<float> values, std::vector<std::uint32_t>& scratch) {
     std::array<std::array<std::uint32_t, kBuckets>, kPasses> first{};
     for (std::size_t i = 0; i < n; ++i) {
         from[i] = rising(values[i]);
-        for (int p = 0; p < kPasses; ++p)
-            ++first[static_cast<std::size_t>(p)][from[i] >> (p * kBits) & (kBuckets - 1)];
+        for (int p = 0; p < kPasses; ++p) ++first[static_cast<std::size_t>(p)][from[i] >> (p * kBits) & (kBuckets - 1)];
     }
     for (int p = 0; p < kPasses; ++p) {
         auto& place = first[static_cast<std::size_t>(p)];

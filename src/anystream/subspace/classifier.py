@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, ClassVar, Self
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, ClassVar
 
 from anystream import _native
-from anystream.anytime.stream_model import StreamClassifier, real_number, whole_number
-from anystream.model_file import ModelFile
-from anystream.subspace.categorical import categorical_columns, check_categories
-from anystream.subspace.file import locust_from_file, locust_to_file
+from anystream.anytime.stream_model import real_number, whole_number
+from anystream.subspace.file import LEVEL_ARRAYS
+from anystream.subspace.locust import Locust, error_rate
+from anystream.subspace.published import BlockLocustClassifier
 
 
-class LocustClassifier(StreamClassifier):
+class LocustClassifier(Locust):
     """Anytime classifier that samples local subspaces of a bounded memory of the stream.
 
     Nothing is built beforehand but inverted lists: which remembered points lie in which range of which feature. A step
@@ -108,6 +105,8 @@ class LocustClassifier(StreamClassifier):
     """
 
     kind: ClassVar[str] = "locust"
+    _native_model: ClassVar[Any] = _native.LocustLevels
+    _arrays: ClassVar[Any] = LEVEL_ARRAYS
 
     def __init__(
         self,
@@ -150,9 +149,6 @@ class LocustClassifier(StreamClassifier):
         self.seed = seed
         self.n_jobs = n_jobs
 
-    def _empty_model(self, n_features: int) -> Any:
-        return _native.LocustLevels.empty(self._model_settings(), n_features)
-
     def _model_settings(self) -> Any:
         return _native.LocustLevelsSettings(
             n_levels=whole_number("n_levels", self.n_levels, 1),
@@ -168,32 +164,21 @@ class LocustClassifier(StreamClassifier):
             label_delay=whole_number("label_delay", self.label_delay),
             max_bytes=-1 if self.max_bytes is None else whole_number("max_bytes", self.max_bytes),
             seed=whole_number("seed", self.seed),
-            categorical=categorical_columns(self.categorical, self.columns_),
+            categorical=self._categorical_columns(),
         )
 
     def _query_settings(self) -> Any:
-        return sampling_settings(self.max_samples, self.confidence)
+        return _native.LocustSamplingSettings(
+            whole_number("max_samples", self.max_samples, 1), error_rate(self.confidence)
+        )
 
-    def _check_points(self, points: NDArray[np.float64]) -> None:
-        check_categories(points, categorical_columns(self.categorical, self.columns_))
+    @staticmethod
+    def paper(**changes: Any) -> BlockLocustClassifier:
+        """LOCUST as published [1]_: blocks of 20,000 points, the gini index, plain votes, decay by block.
 
-    def _widen_model(self, n_features: int) -> None:
-        self.model_.widen(n_features, categorical_columns(self.categorical, self.columns_))
-
-    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        return locust_to_file(self)
-
-    @classmethod
-    def _from_file(cls, file: ModelFile, *, mapped: bool) -> Self:
-        return locust_from_file(cls, file)
-
-
-def sampling_settings(max_samples: object, confidence: object) -> Any:
-    """When a query of any LOCUST is done, as native code takes it."""
-    error = 0.0
-    if confidence is not None:
-        wanted = real_number("confidence", confidence)
-        if not 0.5 <= wanted < 1.0:
-            raise ValueError(f"confidence is {confidence!r}; use a probability from 0.5 to below 1, or None")
-        error = 1.0 - wanted
-    return _native.LocustSamplingSettings(whole_number("max_samples", max_samples, 1), error)
+        Parameters
+        ----------
+        **changes
+            Parameters of `BlockLocustClassifier` that differ.
+        """
+        return BlockLocustClassifier(**changes)

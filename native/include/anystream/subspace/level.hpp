@@ -1,8 +1,8 @@
 // One level of the default LOCUST: a bounded memory of points, searchable as soon as they are learned.
 //
-// Level l is offered every stride^l-th point of the stream, so levels of equal size reach back ever further: that is the
-// time decay. Points lie in order of arrival, and a place is used again when its point leaves. The oldest point leaves,
-// except that
+// Level l is offered every stride^l-th point of the stream, so levels of equal size reach back ever further: that is
+// the time decay. Points lie in order of arrival, and a place is used again when its point leaves. The oldest point
+// leaves, except that
 //   - the last `floor` points of a class stay,
 //   - a class that already fills its share (`cap`) makes room by its own oldest point; long pure runs then cannot flush
 //     what the level remembers of the others.
@@ -38,7 +38,9 @@ class Level {
     [[nodiscard]] const Lists& lists() const noexcept { return lists_; }
     [[nodiscard]] std::uint32_t class_size(std::size_t c) const noexcept { return class_size_[c]; }
     [[nodiscard]] std::int32_t point_class(std::size_t p) const noexcept { return point_class_[p]; }
-    [[nodiscard]] const std::uint8_t* code(std::size_t p) const noexcept { return codes_.data() + p * ranges_.code_stride(); }
+    [[nodiscard]] const std::uint8_t* code(std::size_t p) const noexcept {
+        return codes_.data() + p * ranges_.code_stride();
+    }
     /// The share of a class among the points.
     [[nodiscard]] double prior(std::size_t c) const noexcept {
         return static_cast<double>(class_size_[c]) / static_cast<double>(size_);
@@ -91,7 +93,7 @@ class Level {
     std::vector<std::int32_t> point_class_;  // (size,)
     std::vector<std::int64_t> arrival_;      // (size,)
     // A queue of places per class, oldest first.
-    std::vector<std::int32_t> next_;            // (size,) the next younger point of the class, or -1
+    std::vector<std::int32_t> next_;             // (size,) the next younger point of the class, or -1
     std::vector<std::int32_t> oldest_, newest_;  // (classes,) or -1
     std::vector<std::uint32_t> class_size_;      // (classes,)
     std::vector<std::uint8_t> new_code_;         // scratch

@@ -11,9 +11,9 @@ namespace anystream::subspace {
 
 /// How a sample ends and votes. The tables are indexed by numbers of mismatching dimensions.
 struct VoteRule {
-    std::size_t support = 24;     // m: a subspace of so few points is not narrowed further
-    double smoothing = 1.0;       // a: the weight of the level's class shares in a vote
-    std::vector<double> kernel;   // exp(-kernel * mismatch): the weight of a point beside the best one
+    std::size_t support = 24;      // m: a subspace of so few points is not narrowed further
+    double smoothing = 1.0;        // a: the weight of the level's class shares in a vote
+    std::vector<double> kernel;    // exp(-kernel * mismatch): the weight of a point beside the best one
     std::vector<double> affinity;  // exp(-affinity * mismatch): how loudly the best point lets the sample speak
 
     VoteRule(std::size_t support, double smoothing, double kernel, double affinity, std::size_t dimensions);

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <stdexcept>
 #include <vector>
 
 #include "anystream/subspace/level.hpp"
@@ -31,11 +30,6 @@ struct LevelsSettings {
     std::uint64_t seed = 0;
     std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
     std::vector<std::uint32_t> categorical;
-};
-
-/// A model read from a file whose parts do not fit each other.
-struct DamagedModel : std::runtime_error {
-    using std::runtime_error::runtime_error;
 };
 
 /// Const members may run on any number of threads; others not beside anything else.
@@ -69,14 +63,14 @@ class Levels {
 
     // -- storage ---------------------------------------------------------------------------------------------------
     struct Arrays {
-        std::vector<float> value;             // (points, dimensions)
+        std::vector<float> value;               // (points, dimensions)
         std::vector<std::int32_t> point_class;  // (points,)
-        std::vector<std::int64_t> arrival;    // (points,)
+        std::vector<std::int64_t> arrival;      // (points,)
         std::vector<std::int64_t> level_state;  // (levels, 3): points, inserted since the last cut, points at that cut
-        std::vector<float> cut;               // (cuts,)
-        std::vector<std::int64_t> cut_end;    // (levels, dimensions): where the cuts of a dimension end
-        std::vector<double> regret;           // (settings.levels,)
-        std::vector<std::int64_t> seen;       // (1,)
+        std::vector<float> cut;                 // (cuts,)
+        std::vector<std::int64_t> cut_end;      // (levels, dimensions): where the cuts of a dimension end
+        std::vector<double> regret;             // (settings.levels,)
+        std::vector<std::int64_t> seen;         // (1,)
     };
     /// All levels, then with a label delay the levels by which they are judged.
     [[nodiscard]] Arrays arrays() const;
@@ -88,10 +82,10 @@ class Levels {
   private:
     static constexpr std::int64_t kJudgeEvery = 32;
     static constexpr std::uint64_t kJudgeSamples = 10;
-    static constexpr std::size_t kFewestPoints = 32;  // a level with fewer is not asked, unless it is the first
-    static constexpr double kEta = 0.2;               // how sharply losses decide
-    static constexpr double kForget = 0.995;          // how fast they are forgotten
-    static constexpr double kEvenShare = 0.1;         // of the weight is spread evenly
+    static constexpr std::size_t kFewestPoints = 32;   // a level with fewer is not asked, unless it is the first
+    static constexpr double kEta = 0.2;                // how sharply losses decide
+    static constexpr double kForget = 0.995;           // how fast they are forgotten
+    static constexpr double kEvenShare = 0.1;          // of the weight is spread evenly
     static constexpr double kLeastProbability = 0.05;  // that a loss is taken from
 
     [[nodiscard]] LevelShape shape_of(std::size_t l, std::size_t levels) const;
