@@ -65,5 +65,6 @@ void bind_stop(nb::module_& m);
 void bind_bayes_tree(nb::module_& m);
 void bind_tree_shape(nb::module_& m);
 void bind_subspace(nb::module_& m);
+void bind_microclusters(nb::module_& m);
 
 }  // namespace anystream::bindings

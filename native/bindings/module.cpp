@@ -6,4 +6,5 @@ NB_MODULE(_native, m) {
     anystream::bindings::bind_bayes_tree(m);
     anystream::bindings::bind_tree_shape(m);
     anystream::bindings::bind_subspace(m);
+    anystream::bindings::bind_microclusters(m);
 }

@@ -7,9 +7,9 @@ follows here.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,8 @@ from anystream.anytime.budget import Budget, BudgetLike
 from anystream.anytime.class_labels import class_numbers, extend_classes
 from anystream.anytime.query import Query
 from anystream.anytime.river_face import RiverFaceMixin
+from anystream.anytime.stream_file import stream_model_from_file, stream_model_to_file
+from anystream.model_file import ArraySpec, ModelFile
 
 
 class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, BaseEstimator):
@@ -28,11 +30,14 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
     n_jobs: int | None
     model_: Any  # the native model
 
+    _native_model: ClassVar[Any]  # its type
+    _arrays: ClassVar[Mapping[str, ArraySpec]]  # what it consists of
     # -- for classifiers -------------------------------------------------------------------------------------------
 
+
     @abstractmethod
-    def _empty_model(self, n_features: int) -> Any:
-        """A native model without points. Checks every parameter that it reads."""
+    def _model_settings(self) -> Any:
+        """How the model learns, as native code takes it. Checks every parameter that it reads."""
 
     @abstractmethod
     def _query_settings(self) -> Any:
@@ -64,7 +69,7 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
         self.columns_ = columns
         try:
             self._check_points(points)
-            model = self._empty_model(points.shape[1])
+            model = self._native_model.empty(self._model_settings(), points.shape[1])
             model.declare_classes(len(classes))
         except BaseException:
             if before is None:
@@ -189,10 +194,20 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
             known = extend_classes(known, declared)
         classes = extend_classes(known, labels)
         self._check_points(points)
-        model = self.model_ if hasattr(self, "model_") else self._empty_model(points.shape[1])
+        if hasattr(self, "model_"):
+            model = self.model_
+        else:
+            model = self._native_model.empty(self._model_settings(), points.shape[1])
         model.declare_classes(len(classes))
         model.learn(points, class_numbers(classes, labels))
         self.model_, self.classes_ = model, classes
+
+    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        return stream_model_to_file(self)
+
+    @classmethod
+    def _from_file(cls, file: ModelFile, *, mapped: bool) -> Self:
+        return stream_model_from_file(cls, file)
 
     def _threads(self) -> int:
         return 0 if self.n_jobs is None or self.n_jobs < 0 else self.n_jobs

@@ -1,34 +1,20 @@
-"""What both forms of LOCUST share: categorical columns, files, and when sampling ends."""
+"""What both forms of LOCUST share: categorical columns, and when sampling ends."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anystream.anytime.stream_model import StreamClassifier, real_number
-from anystream.model_file import ArraySpec, ModelFile
 from anystream.subspace.categorical import categorical_columns, check_categories
-from anystream.subspace.file import locust_from_file, locust_to_file
 
 
 class Locust(StreamClassifier):
     """A classifier over inverted lists of a stream's points."""
 
     categorical: Sequence[Hashable] | None
-
-    _native_model: ClassVar[Any]
-    _arrays: ClassVar[Mapping[str, ArraySpec]]
-
-    @abstractmethod
-    def _model_settings(self) -> Any:
-        """How the model remembers, as native code takes it. Checks every parameter that it reads."""
-
-    def _empty_model(self, n_features: int) -> Any:
-        return self._native_model.empty(self._model_settings(), n_features)
 
     def _categorical_columns(self) -> list[int]:
         return categorical_columns(self.categorical, self.columns_)
@@ -38,13 +24,6 @@ class Locust(StreamClassifier):
 
     def _widen_model(self, n_features: int) -> None:
         self.model_.widen(n_features, self._categorical_columns())
-
-    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        return locust_to_file(self, self._arrays)
-
-    @classmethod
-    def _from_file(cls, file: ModelFile, *, mapped: bool) -> Self:
-        return locust_from_file(cls, file, cls._arrays)
 
 
 def error_rate(confidence: object) -> float:
