@@ -149,6 +149,7 @@ nb::dict level_arrays(const LevelsHandle& handle) {
     put_array(all, "point_class", std::move(arrays.point_class));
     put_array(all, "arrival", std::move(arrays.arrival));
     put_array(all, "level_state", std::move(arrays.level_state));
+    put_array(all, "constant", std::move(arrays.constant));
     put_array(all, "cut", std::move(arrays.cut));
     put_array(all, "cut_end", std::move(arrays.cut_end));
     put_array(all, "regret", std::move(arrays.regret));
@@ -158,14 +159,12 @@ nb::dict level_arrays(const LevelsHandle& handle) {
 
 Levels levels_from(const LevelsSettings& settings, std::size_t dimensions, std::size_t classes, nb::dict given) {
     require_categorical(settings.categorical, dimensions);
-    const Levels::Arrays arrays{vector_from<float>(given, "value"),
-                                vector_from<std::int32_t>(given, "point_class"),
-                                vector_from<std::int64_t>(given, "arrival"),
-                                vector_from<std::int64_t>(given, "level_state"),
-                                vector_from<float>(given, "cut"),
-                                vector_from<std::int64_t>(given, "cut_end"),
-                                vector_from<double>(given, "regret"),
-                                vector_from<std::int64_t>(given, "seen")};
+    const Levels::Arrays arrays{
+        vector_from<float>(given, "value"),          vector_from<std::int32_t>(given, "point_class"),
+        vector_from<std::int64_t>(given, "arrival"), vector_from<std::int64_t>(given, "level_state"),
+        vector_from<float>(given, "constant"),       vector_from<float>(given, "cut"),
+        vector_from<std::int64_t>(given, "cut_end"), vector_from<double>(given, "regret"),
+        vector_from<std::int64_t>(given, "seen")};
     const nb::gil_scoped_release unlocked;
     return Levels::from_arrays(settings, dimensions, classes, arrays);
 }

@@ -9,6 +9,12 @@
 
 namespace anystream::subspace {
 
+namespace {
+
+constexpr std::int64_t kFewSurprises = 8;  // a surprise waits until an eighth of the points is new
+
+}  // namespace
+
 Level::Level(const LevelShape& shape, std::size_t dimensions, std::size_t classes)
     : shape_(shape),
       dimensions_(dimensions),
@@ -19,6 +25,8 @@ Level::Level(const LevelShape& shape, std::size_t dimensions, std::size_t classe
       newest_(classes, -1),
       class_size_(classes, 0),
       new_code_(ranges_.code_stride(), kMissing) {
+    constant_.assign(dimensions, std::numeric_limits<float>::quiet_NaN());
+    note_constants();
     lists_.lay_out(ranges_, classes);
 }
 
@@ -98,10 +106,22 @@ void Level::insert(const float* x, std::int32_t point_class, std::int64_t arriva
     std::copy(new_code_.begin(), new_code_.end(), codes_.begin() + static_cast<std::ptrdiff_t>(place * stride));
     std::copy_n(x, dimensions_, values_.begin() + static_cast<std::ptrdiff_t>(place * dimensions_));
     link_newest(place, c);
+    for (const std::uint32_t j : single_) surprised_ = surprised_ || (x[j] == x[j] && x[j] != constant_[j]);
     ++since_cut_;
-    if (static_cast<std::int64_t>(size_) >= 2 * std::max<std::int64_t>(size_at_cut_, 1) ||
-        since_cut_ >= static_cast<std::int64_t>(shape_.capacity))
-        cut_again();
+    if (is_due()) cut_again();
+}
+
+bool Level::is_due() const noexcept {
+    const auto size = static_cast<std::int64_t>(size_), capacity = static_cast<std::int64_t>(shape_.capacity);
+    return size >= 2 * std::max<std::int64_t>(size_at_cut_, 1) || since_cut_ >= capacity ||
+           (surprised_ && since_cut_ * kFewSurprises >= size);
+}
+
+/// The dimensions with one range; their values are in `constant_` already.
+void Level::note_constants() {
+    single_.clear();
+    for (std::size_t j = 0; j < dimensions_; ++j)
+        if (ranges_.ranges(j) == 1) single_.push_back(static_cast<std::uint32_t>(j));
 }
 
 void Level::cut_again() {
@@ -114,7 +134,10 @@ void Level::cut_again() {
             if (value == value) column.push_back(value);
         }
         ranges_.fit(j, column, scratch);
+        constant_[j] = column.empty() ? std::numeric_limits<float>::quiet_NaN() : column[0];
     }
+    note_constants();
+    surprised_ = false;
     since_cut_ = 0;
     size_at_cut_ = static_cast<std::int64_t>(size_);
     rebuild_lists();
@@ -152,20 +175,23 @@ void Level::widen(std::size_t dimensions, std::vector<std::uint32_t> categorical
     values_ = std::move(values);
     dimensions_ = dimensions;
     ranges_ = std::move(wider);
+    constant_.resize(dimensions, std::numeric_limits<float>::quiet_NaN());
+    note_constants();
     new_code_.assign(ranges_.code_stride(), kMissing);
     rebuild_lists();
 }
 
-void Level::restore(std::span<const float> values, std::span<const std::int32_t> point_class,
-                    std::span<const std::int64_t> arrival, Ranges ranges, std::int64_t since_cut,
-                    std::int64_t size_at_cut) {
-    size_ = point_class.size();
-    values_.assign(values.begin(), values.end());
-    point_class_.assign(point_class.begin(), point_class.end());
-    arrival_.assign(arrival.begin(), arrival.end());
+void Level::restore(const Memory& memory, Ranges ranges) {
+    size_ = memory.point_class.size();
+    values_.assign(memory.values.begin(), memory.values.end());
+    point_class_.assign(memory.point_class.begin(), memory.point_class.end());
+    arrival_.assign(memory.arrival.begin(), memory.arrival.end());
+    constant_.assign(memory.constants.begin(), memory.constants.end());
     ranges_ = std::move(ranges);
-    since_cut_ = since_cut;
-    size_at_cut_ = size_at_cut;
+    since_cut_ = memory.since_cut;
+    size_at_cut_ = memory.size_at_cut;
+    surprised_ = memory.surprised;
+    note_constants();
     next_.assign(size_, -1);
     std::fill(oldest_.begin(), oldest_.end(), -1);
     std::fill(newest_.begin(), newest_.end(), -1);
@@ -181,7 +207,7 @@ std::size_t Level::own_bytes() const noexcept {
     return ranges_.own_bytes() + lists_.own_bytes() + values_.capacity() * sizeof(float) + codes_.capacity() +
            point_class_.capacity() * sizeof(std::int32_t) + arrival_.capacity() * sizeof(std::int64_t) +
            next_.capacity() * sizeof(std::int32_t) + class_size_.capacity() * 3 * sizeof(std::int32_t) +
-           new_code_.capacity();
+           new_code_.capacity() + (constant_.capacity() + single_.capacity()) * sizeof(float);
 }
 
 std::size_t Level::most_bytes(const LevelShape& shape, std::size_t dimensions, std::size_t classes) {
@@ -192,7 +218,7 @@ std::size_t Level::most_bytes(const LevelShape& shape, std::size_t dimensions, s
     const std::size_t per_list = words * 8 + (1 + stride) * 2 + 4;
     const std::size_t per_point = dimensions * 4 + round_up(dimensions, kCodeBlock) + 16;
     return lists * per_list + stride * words * 8 + shape.capacity * per_point +
-           shape.ranges * round_up(dimensions, kLimitBlock) * 4 + dimensions * 10 + stride * 12;
+           shape.ranges * round_up(dimensions, kLimitBlock) * 4 + dimensions * 18 + stride * 12;
 }
 
 }  // namespace anystream::subspace

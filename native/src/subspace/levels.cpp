@@ -203,7 +203,8 @@ Levels::Arrays Levels::arrays() const {
             append(out.point_class, level.point_classes());
             append(out.arrival, level.arrivals());
             append(out.level_state, std::vector{static_cast<std::int64_t>(level.size()), level.inserted_since_cut(),
-                                                level.size_at_cut()});
+                                                level.size_at_cut(), std::int64_t{level.surprised()}});
+            append(out.constant, level.constants());
             for (std::size_t j = 0; j < dimensions_; ++j) {
                 append(out.cut, level.ranges().cuts(j));
                 out.cut_end.push_back(static_cast<std::int64_t>(out.cut.size()));
@@ -222,8 +223,10 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
     Levels model(std::move(settings), dimensions);
     model.declare_classes(classes);
     const std::size_t n = model.levels_.size(), all = n + model.judged_.size();
-    require(in.level_state.size() == 3 * all, "their number differs from the settings");
-    require(in.cut_end.size() == all * dimensions, "not every feature has ranges");
+    require(in.level_state.size() == 4 * all, "their number differs from the settings");
+    require(in.cut_end.size() == all * dimensions && in.constant.size() == all * dimensions,
+            "not every feature has ranges");
+    for (const float v : in.constant) require(!std::isinf(v), "a value is infinite");
     require(in.regret.size() == n, "not every level has a record of its losses");
     require(in.seen.size() == 1 && in.seen[0] >= 0, "the number of points seen is negative");
     require(in.arrival.size() == in.point_class.size() && in.value.size() == in.point_class.size() * dimensions,
@@ -236,11 +239,12 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
     std::size_t point = 0, cut = 0;
     for (std::size_t l = 0; l < all; ++l) {
         Level& level = l < n ? model.levels_[l] : model.judged_[l - n];
-        const std::int64_t* state = in.level_state.data() + 3 * l;
+        const std::int64_t* state = in.level_state.data() + 4 * l;
         require(state[0] >= 0 && static_cast<std::size_t>(state[0]) <= level.capacity() &&
                     point + static_cast<std::size_t>(state[0]) <= in.point_class.size(),
                 "a level has more points than places");
-        require(state[1] >= 0 && state[2] >= 0 && state[2] <= state[0], "their counters do not agree");
+        require(state[1] >= 0 && state[2] >= 0 && state[2] <= state[0] && (state[3] == 0 || state[3] == 1),
+                "their counters do not agree");
         const auto size = static_cast<std::size_t>(state[0]);
         Ranges ranges(dimensions, model.settings_.ranges, model.settings_.categorical);
         for (std::size_t j = 0; j < dimensions; ++j) {
@@ -256,8 +260,14 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
             ranges.set(j, cuts);
             cut = static_cast<std::size_t>(end);
         }
-        level.restore({in.value.data() + point * dimensions, size * dimensions}, {in.point_class.data() + point, size},
-                      {in.arrival.data() + point, size}, std::move(ranges), state[1], state[2]);
+        level.restore({.values = {in.value.data() + point * dimensions, size * dimensions},
+                       .point_class = {in.point_class.data() + point, size},
+                       .arrival = {in.arrival.data() + point, size},
+                       .constants = {in.constant.data() + l * dimensions, dimensions},
+                       .since_cut = state[1],
+                       .size_at_cut = state[2],
+                       .surprised = state[3] == 1},
+                      std::move(ranges));
         point += size;
     }
     require(point == in.point_class.size() && cut == in.cut.size(), "there are points or limits of no level");

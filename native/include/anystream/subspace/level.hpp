@@ -6,7 +6,8 @@
 //   - the last `floor` points of a class stay,
 //   - a class that already fills its share (`cap`) makes room by its own oldest point; long pure runs then cannot flush
 //     what the level remembers of the others.
-// Ranges are found anew when the points have doubled, and then after as many insertions as there are places.
+// Ranges are found anew when the points have doubled, and then after as many insertions as there are places; sooner if
+// a dimension that had one value shows another, which no list could find.
 #pragma once
 
 #include <cstdint>
@@ -65,10 +66,18 @@ class Level {
     [[nodiscard]] const std::vector<std::int64_t>& arrivals() const noexcept { return arrival_; }
     [[nodiscard]] std::int64_t inserted_since_cut() const noexcept { return since_cut_; }
     [[nodiscard]] std::int64_t size_at_cut() const noexcept { return size_at_cut_; }
+    [[nodiscard]] bool surprised() const noexcept { return surprised_; }
+    [[nodiscard]] const std::vector<float>& constants() const noexcept { return constant_; }
     /// The level as it was: points in their places, ranges as they were. The caller has checked all values.
-    void restore(std::span<const float> values, std::span<const std::int32_t> point_class,
-                 std::span<const std::int64_t> arrival, Ranges ranges, std::int64_t since_cut,
-                 std::int64_t size_at_cut);
+    struct Memory {
+        std::span<const float> values;
+        std::span<const std::int32_t> point_class;
+        std::span<const std::int64_t> arrival;
+        std::span<const float> constants;
+        std::int64_t since_cut, size_at_cut;
+        bool surprised;
+    };
+    void restore(const Memory& memory, Ranges ranges);
     [[nodiscard]] std::size_t own_bytes() const noexcept;
     /// An upper bound of own_bytes for a full level.
     [[nodiscard]] static std::size_t most_bytes(const LevelShape& shape, std::size_t dimensions, std::size_t classes);
@@ -78,6 +87,8 @@ class Level {
     void unlink_oldest(std::size_t point_class) noexcept;
     void link_newest(std::size_t place, std::size_t point_class) noexcept;
     void cut_again();
+    void note_constants();
+    [[nodiscard]] bool is_due() const noexcept;
     void rebuild_lists();
 
     LevelShape shape_;
@@ -86,6 +97,9 @@ class Level {
     std::size_t size_ = 0;
     std::int64_t since_cut_ = 0;
     std::int64_t size_at_cut_ = 0;
+    bool surprised_ = false;       // by a second value where there had been one
+    std::vector<float> constant_;  // (dimensions,) the value of a dimension with one range at the last cut, or NaN
+    std::vector<std::uint32_t> single_;  // the dimensions with one range
     Ranges ranges_;
     Lists lists_;
     std::vector<float> values_;              // (size, dimensions)

@@ -66,7 +66,8 @@ class Levels {
         std::vector<float> value;               // (points, dimensions)
         std::vector<std::int32_t> point_class;  // (points,)
         std::vector<std::int64_t> arrival;      // (points,)
-        std::vector<std::int64_t> level_state;  // (levels, 3): points, inserted since the last cut, points at that cut
+        std::vector<std::int64_t> level_state;  // (levels, 4): points, inserted since the cut, points then, surprised?
+        std::vector<float> constant;            // (levels, dimensions)
         std::vector<float> cut;                 // (cuts,)
         std::vector<std::int64_t> cut_end;      // (levels, dimensions): where the cuts of a dimension end
         std::vector<double> regret;             // (settings.levels,)
