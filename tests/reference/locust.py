@@ -142,7 +142,7 @@ class Level:
             self.surprised |= bool(self.ranges.n_ranges(j) == 1 and not np.isnan(value) and value != self.constant[j])
         self.since_cut += 1
         grown = len(self.y) >= 2 * max(self.size_at_cut, 1)
-        if grown or self.since_cut >= self.capacity or (self.surprised and self.since_cut * 8 >= len(self.y)):
+        if grown or self.since_cut >= 2 * self.capacity or (self.surprised and self.since_cut * 8 >= len(self.y)):
             self.cut_again()
 
     def cut_again(self):
@@ -229,7 +229,7 @@ class Levels:
     def learn(self, x, c):
         if self.delay and self.seen % self.delay == 0:
             self.judged = [self.copy(level) for level in self.levels]
-        if self.seen % 32 == 31:
+        if self.seen % 64 == 63:
             self.judge(x, c)
         for k, level in enumerate(self.levels):
             if self.seen % self.stride**k == 0 or level.count(c) < level.floor:

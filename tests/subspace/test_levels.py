@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.locust import Levels
 
@@ -41,6 +41,7 @@ CASES = st.fixed_dictionaries(
 )
 
 
+@settings(max_examples=25)
 @given(case=CASES)
 def test_answers_equal_those_of_the_reference(case):
     categorical = [case["d"] - 1] if case["categorical"] and case["d"] > 2 else []

@@ -113,7 +113,7 @@ void Level::insert(const float* x, std::int32_t point_class, std::int64_t arriva
 
 bool Level::is_due() const noexcept {
     const auto size = static_cast<std::int64_t>(size_), capacity = static_cast<std::int64_t>(shape_.capacity);
-    return size >= 2 * std::max<std::int64_t>(size_at_cut_, 1) || since_cut_ >= capacity ||
+    return size >= 2 * std::max<std::int64_t>(size_at_cut_, 1) || since_cut_ >= 2 * capacity ||
            (surprised_ && since_cut_ * kFewSurprises >= size);
 }
 

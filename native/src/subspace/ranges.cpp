@@ -49,7 +49,7 @@ void sort_floats(std::span<float> values, std::vector<std::uint32_t>& scratch) {
         std::sort(values.begin(), values.end());
         return;
     }
-    constexpr int kBits = 8, kPasses = 4;
+    constexpr int kBits = 11, kPasses = 3;
     constexpr std::size_t kBuckets = 1 << kBits;
     scratch.resize(2 * n);
     std::uint32_t* from = scratch.data();

@@ -81,7 +81,7 @@ class Levels {
     [[nodiscard]] std::size_t own_bytes() const noexcept;
 
   private:
-    static constexpr std::int64_t kJudgeEvery = 32;
+    static constexpr std::int64_t kJudgeEvery = 64;
     static constexpr std::uint64_t kJudgeSamples = 10;
     static constexpr std::size_t kFewestPoints = 32;   // a level with fewer is not asked, unless it is the first
     static constexpr double kEta = 0.2;                // how sharply losses decide
