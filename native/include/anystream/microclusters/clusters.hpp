@@ -1,0 +1,174 @@
+// Supervised micro-clusters of a stream, and what they were at earlier times.
+//
+// A cluster holds the moments of its points and of their times: count, mean and scatter say the same as the paper's
+// (n, CF1, CF2) without their cancellation, and add and subtract like them. Snapshots of all clusters are kept in a
+// pyramid: one is taken every `snapshot_every` points, those whose number is divisible by 2^i are of order i, and the
+// last few of each order stay. A snapshot subtracted from the present leaves the clusters of the time since then: that
+// is a horizon. The horizon is chosen by how well it classifies points that are held back for this; they are learned
+// right after.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace anystream::microclusters {
+
+struct Settings {
+    std::size_t clusters = 1000;
+    double boundary = 2.0;              // a cluster absorbs within so many root mean squared deviations
+    std::int64_t stale_after = 20'000;  // points; a cluster not relevant for so long leaves
+    std::int64_t snapshot_every = 1000;
+    std::size_t per_order = 3;         // snapshots of each order
+    std::int64_t choose_every = 2000;  // points between two choices of the horizon
+    std::int64_t hold_back = 16;       // every so many-th point judges horizons before it is learned
+    bool standardise = true;
+};
+
+/// Moments of a set of points; the points' missing values are not counted.
+struct Cluster {
+    std::int64_t id = 0;
+    std::int32_t point_class = 0;
+    double count = 0.0;
+    double time_mean = 0.0, time_scatter = 0.0;
+    std::vector<double> observed, mean, scatter;  // (dimensions,)
+};
+
+/// A cluster as a snapshot remembers it.
+struct PastCluster {
+    std::int64_t id;  // of the cluster that it is part of now, or -1
+    double count;
+    std::vector<double> observed, mean;
+};
+
+struct Snapshot {
+    std::int64_t time;  // points seen then
+    std::vector<PastCluster> clusters;
+};
+
+/// The clusters of the chosen horizon in the order in which they are compared: the largest of each class, then the
+/// others, larger ones first.
+struct Horizon {
+    std::size_t stride = 0;
+    std::vector<float> centroid;            // (size, stride) standardised, padded with NaN
+    std::vector<std::int32_t> point_class;  // (size,)
+    std::vector<double> share;              // (classes,) of the points
+    std::int32_t only_class = -1;
+
+    [[nodiscard]] std::size_t size() const noexcept { return point_class.size(); }
+    [[nodiscard]] const float* row(std::size_t i) const noexcept { return centroid.data() + i * stride; }
+};
+
+/// Made when first asked for; a copy shares it.
+class LazyHorizon {
+  public:
+    LazyHorizon() = default;
+    LazyHorizon(const LazyHorizon& other) : made_(other.peek()) {}
+    LazyHorizon& operator=(const LazyHorizon& other) {
+        if (this != &other) made_ = other.peek();
+        return *this;
+    }
+    void clear() { made_.reset(); }
+    template <typename Make>
+    [[nodiscard]] std::shared_ptr<const Horizon> get(Make&& make) const {
+        const std::lock_guard lock(guard_);
+        if (!made_) made_ = std::make_shared<const Horizon>(make());
+        return made_;
+    }
+
+  private:
+    [[nodiscard]] std::shared_ptr<const Horizon> peek() const {
+        const std::lock_guard lock(guard_);
+        return made_;
+    }
+    mutable std::mutex guard_;
+    mutable std::shared_ptr<const Horizon> made_;
+};
+
+/// Const members may run on any number of threads; others not beside anything else.
+class Clusters {
+  public:
+    Clusters(Settings settings, std::size_t dimensions);
+
+    // -- what queries read -----------------------------------------------------------------------------------------
+    [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
+    [[nodiscard]] std::size_t dimensions() const noexcept { return dimensions_; }
+    [[nodiscard]] std::size_t classes() const noexcept { return classes_; }
+    [[nodiscard]] std::shared_ptr<const Horizon> horizon() const;
+    /// x as the centroids are: standardised, padded with NaN. `out` has the horizon's stride.
+    void standardise(const double* x, float* out) const noexcept;
+    [[nodiscard]] std::size_t stride() const noexcept;
+    [[nodiscard]] const std::vector<Cluster>& clusters() const noexcept { return clusters_; }
+    [[nodiscard]] std::int64_t seen() const noexcept { return seen_; }
+    /// Points in the chosen horizon; all that were seen if it is the whole past.
+    [[nodiscard]] std::int64_t horizon_points() const noexcept;
+
+    // -- learning --------------------------------------------------------------------------------------------------
+    void learn(std::span<const double> values, std::span<const std::int32_t> labels);
+    void declare_classes(std::size_t classes);
+    void widen(std::size_t dimensions);
+    /// The clusters of all parts, by their age in their part; the closest of a class are joined until they fit. The
+    /// pyramid begins anew.
+    static Clusters merged(std::span<const Clusters* const> parts,
+                           std::span<const std::vector<std::int32_t>> class_maps, std::size_t classes);
+
+    // -- storage ---------------------------------------------------------------------------------------------------
+    struct Arrays {
+        std::vector<std::int64_t> cluster_id;     // (clusters,)
+        std::vector<std::int32_t> cluster_class;  // (clusters,)
+        std::vector<double> cluster_moments;      // (clusters, 3): count, mean and scatter of the times
+        std::vector<double> cluster_observed, cluster_mean, cluster_scatter;  // (clusters, dimensions)
+        std::vector<std::int64_t> snapshot;                                   // (snapshots, 2): time, clusters
+        std::vector<std::int64_t> past_id;                                    // (past clusters,)
+        std::vector<double> past_count;                                       // (past clusters,)
+        std::vector<double> past_observed, past_mean;                         // (past clusters, dimensions)
+        std::vector<double> held_value;                                       // (held back, dimensions)
+        std::vector<std::int32_t> held_class;                                 // (held back,)
+        std::vector<double> moments;      // (5, dimensions): observed, mean, scatter, shift, scale
+        std::vector<std::int64_t> state;  // (4,): seen, next id, scaled at, time of the chosen snapshot or -1
+    };
+    [[nodiscard]] Arrays arrays() const;
+    static Clusters from_arrays(Settings settings, std::size_t dimensions, std::size_t classes, const Arrays& arrays);
+    [[nodiscard]] std::size_t own_bytes() const noexcept;
+
+  private:
+    void learn_one(const double* x, std::int32_t point_class, std::int64_t time);
+    void count_in(const double* x);
+    void rescale();
+    void place(std::size_t i);
+    void absorb(std::size_t i, const double* x, std::int64_t time);
+    void create(const double* x, std::int32_t point_class, std::int64_t time);
+    void make_room();
+    void join_closest(std::size_t how_many);
+    void join(std::size_t into, std::size_t from);
+    void remove(const std::vector<bool>& leaves);
+    [[nodiscard]] double deviation(const Cluster& cluster) const;
+    [[nodiscard]] double relevance(const Cluster& cluster) const;
+    void take_snapshot();
+    void choose_horizon();
+    void settle_past();
+    [[nodiscard]] Horizon since(const Snapshot* snapshot) const;
+
+    Settings settings_;
+    std::size_t dimensions_;
+    std::size_t classes_ = 0;
+    std::int64_t seen_ = 0;
+    std::int64_t next_id_ = 0;
+    std::int64_t scaled_at_ = 0;     // points seen when the scale was last taken
+    std::int64_t chosen_time_ = -1;  // the snapshot that the horizon begins with, or -1 for the whole past
+    std::vector<Cluster> clusters_;
+    std::vector<std::int32_t> class_of_;                           // (clusters,) once more, close together
+    std::vector<float> centroid_;                                  // (clusters, stride) standardised
+    std::vector<std::pair<std::int64_t, std::int64_t>> departed_;  // (id, heir or -1) since the past was settled
+    std::vector<Snapshot> snapshots_;                              // by time
+    std::vector<double> held_value_;
+    std::vector<std::int32_t> held_class_;
+    std::vector<double> observed_, mean_, scatter_;  // (dimensions,) of all points
+    std::vector<double> shift_, scale_;              // (dimensions,) of the standardised space, z = (x - shift) * scale
+    LazyHorizon horizon_;
+    std::vector<float> row_;  // scratch
+};
+
+}  // namespace anystream::microclusters

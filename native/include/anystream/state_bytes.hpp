@@ -1,0 +1,67 @@
+// The state of a query as bytes, and back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace anystream {
+
+class StateWriter {
+  public:
+    template <typename T>
+    void value(const T& value) {
+        static_assert(std::is_trivially_copyable_v<T>);
+        const auto* from = reinterpret_cast<const std::byte*>(&value);
+        bytes_.insert(bytes_.end(), from, from + sizeof(T));
+    }
+    template <typename T>
+    void array(const std::vector<T>& values) {
+        value(static_cast<std::uint64_t>(values.size()));
+        for (const T& each : values) value(each);
+    }
+    [[nodiscard]] std::vector<std::byte> take() { return std::move(bytes_); }
+
+  private:
+    std::vector<std::byte> bytes_;
+};
+
+/// Throws std::invalid_argument whenever the bytes are not what the reader expects.
+class StateReader {
+  public:
+    explicit StateReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+    template <typename T>
+    [[nodiscard]] T value() {
+        static_assert(std::is_trivially_copyable_v<T>);
+        require(bytes_.size() >= sizeof(T), "it ends too early");
+        T value;
+        std::memcpy(&value, bytes_.data(), sizeof(T));
+        bytes_ = bytes_.subspan(sizeof(T));
+        return value;
+    }
+    /// An array that must have `size` elements.
+    template <typename T>
+    void array(std::vector<T>& values, std::size_t size, const char* otherwise) {
+        require(value<std::uint64_t>() == size, otherwise);
+        require(size <= bytes_.size() / sizeof(T), "it ends too early");
+        values.resize(size);
+        for (T& each : values) each = value<T>();
+    }
+    void end() const { require(bytes_.empty(), "it is too long"); }
+
+    static void require(bool holds, const char* what) {
+        if (!holds) throw std::invalid_argument(std::string("not the state of a query of this model: ") + what);
+    }
+
+  private:
+    std::span<const std::byte> bytes_;
+};
+
+}  // namespace anystream

@@ -1,0 +1,71 @@
+// One block of the published LOCUST: an inverted histogram of its points.
+//
+// Points are sorted by class, and each class begins at a word of its own, so the classes of a subspace are counted by
+// the bits of contiguous words:
+//
+//   words   0 .. w_1 - 1   w_1 .. w_2 - 1   ...
+//           class 0        class 1                 class c fills words first_word(c) .. first_word(c + 1) - 1
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "anystream/subspace/lists.hpp"
+
+namespace anystream::subspace {
+
+/// Const members may run on any number of threads; others not beside anything else.
+class Block {
+  public:
+    /// Rows of floats (dimensions wide) and their classes; ranges are found from them.
+    Block(std::span<const float> values, std::span<const std::int32_t> point_class, std::size_t dimensions,
+          std::size_t classes, std::size_t ranges, const std::vector<std::uint32_t>& categorical);
+    /// Rows of codes (dimensions wide) in known ranges with known middles.
+    Block(Ranges ranges, std::vector<float> middles, std::span<const std::uint8_t> codes,
+          std::span<const std::int32_t> point_class, std::size_t classes);
+
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] std::size_t classes() const noexcept { return class_size_.size(); }
+    [[nodiscard]] const Ranges& ranges() const noexcept { return ranges_; }
+    [[nodiscard]] const Lists& lists() const noexcept { return lists_; }
+    [[nodiscard]] std::uint32_t class_size(std::size_t c) const noexcept { return class_size_[c]; }
+    [[nodiscard]] double prior(std::size_t c) const noexcept {
+        return static_cast<double>(class_size_[c]) / static_cast<double>(size_);
+    }
+    [[nodiscard]] std::size_t first_word(std::size_t c) const noexcept { return first_word_[c]; }
+    /// The normalised gini index of a list, Eq. 3 and 4; 0 if it is empty.
+    [[nodiscard]] float gini(std::size_t list) const noexcept { return gini_[list]; }
+
+    /// The mean value of each range, dimension after dimension; NaN for an empty range and for rare categories.
+    [[nodiscard]] const std::vector<float>& middles() const noexcept { return middles_; }
+    /// Rows of values in the order of the classes, as far as the block remembers them: the middles of their ranges.
+    [[nodiscard]] std::vector<float> remembered_values() const;
+    /// Rows of codes in the order of the classes, and the classes.
+    [[nodiscard]] std::vector<std::uint8_t> codes() const;
+    [[nodiscard]] std::vector<std::int32_t> point_classes() const;
+    /// The same points among more classes, or renamed ones.
+    [[nodiscard]] Block with_classes(std::size_t classes, std::span<const std::int32_t> new_name) const;
+    /// The same points with further dimensions, missing in all of them.
+    [[nodiscard]] Block widened(std::size_t dimensions, std::size_t most_ranges,
+                                const std::vector<std::uint32_t>& categorical) const;
+
+    [[nodiscard]] std::size_t own_bytes() const noexcept;
+    /// An upper bound of own_bytes.
+    [[nodiscard]] static std::size_t most_bytes(std::size_t points, std::size_t dimensions, std::size_t classes,
+                                                std::size_t ranges, std::size_t categorical);
+
+  private:
+    void find_middles(std::span<const float> values, std::span<const std::uint8_t> codes);
+    void place(std::span<const std::uint8_t> codes, std::span<const std::int32_t> point_class);
+
+    std::size_t size_;
+    Ranges ranges_;
+    Lists lists_;
+    std::vector<std::uint32_t> class_size_;  // (classes,)
+    std::vector<std::uint32_t> first_word_;  // (classes + 1,)
+    std::vector<float> gini_;                // (lists,)
+    std::vector<float> middles_;             // (ranges of all dimensions,)
+};
+
+}  // namespace anystream::subspace

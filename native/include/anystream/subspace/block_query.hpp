@@ -1,0 +1,90 @@
+// One query on blocks in progress: the algorithm of the paper's Figure 1. A step is one subspace sample.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "anystream/state_bytes.hpp"
+#include "anystream/subspace/blocks.hpp"
+#include "anystream/subspace/dimension_draw.hpp"
+#include "anystream/subspace/sequential_test.hpp"
+
+namespace anystream::subspace {
+
+enum class Dominant : std::int32_t { count, lift };
+enum class Votes : std::int32_t { plain, gamma };
+enum class Failed : std::int32_t { fallback, vote, silent };
+
+/// How dimensions are drawn: by gini^power, or by a power that falls as samples are taken (`adaptive`).
+struct BlockSampling {
+    double power = 1.0;         // 0 unbiased, 0.5 square root, 1 proportional
+    bool adaptive = false;      // 1 for the first 2 samples, 0.5 up to the 50th, then 0
+    double significance = 3.0;  // t
+    std::int64_t fewest = 5;    // n_thresh
+    Dominant dominant = Dominant::count;
+    Votes votes = Votes::plain;
+    Failed failed = Failed::fallback;
+    std::int64_t max_samples = 100;
+    double error = 0.0;  // of the sequential test; 0: do not test
+};
+
+/// Reusable: `open` starts a new query in the memory of the last one. One thread at a time.
+class BlockQuery {
+  public:
+    using Model = Blocks;
+    using Settings = BlockSampling;
+
+    void open(const Blocks& model, const BlockSampling& settings, const double* x);
+    /// One sample; the blocks take turns, the newest first. False if nothing is left to do.
+    bool step(const Blocks& model);
+
+    [[nodiscard]] std::int64_t steps() const noexcept { return steps_; }
+    [[nodiscard]] bool finished() const noexcept { return finished_; }
+    [[nodiscard]] bool certified() const noexcept { return finished_; }
+    void posterior(std::span<double> out) const;
+    [[nodiscard]] std::size_t label() const;
+
+    [[nodiscard]] std::vector<std::byte> suspend() const;
+    void resume(const Blocks& model, std::span<const std::byte> state);
+
+  private:
+    struct View {
+        bool open = false;
+        std::vector<std::uint8_t> code;
+        double power = -1.0;  // that the weights were made for
+        DimensionWeights weights;
+    };
+    struct Sampled {
+        std::size_t dominant;
+        double gamma;
+        bool success;
+    };
+
+    void prepare(const Blocks& model);
+    [[nodiscard]] double power() const noexcept;
+    [[nodiscard]] const View& look(const Block& block, std::size_t b);
+    [[nodiscard]] Sampled sample(const Block& block, const View& view, Generator& random);
+    [[nodiscard]] Sampled judge(const Block& block, std::size_t size) const;
+    void look_for_the_end(const Blocks& model);
+    /// What decides now: successes, or failures if there is no success yet and they may.
+    [[nodiscard]] const std::vector<double>* deciding() const noexcept;
+
+    const Blocks* model_ = nullptr;  // of the last call; read only by const members
+    BlockSampling settings_;
+    std::int64_t steps_ = 0;
+    bool finished_ = false;
+    double succeeded_ = 0.0, failed_ = 0.0;  // sums of the votes
+    std::uint64_t seed_ = 0;
+    std::vector<float> x_;          // padded
+    std::vector<double> vote_;      // (classes,) Count(r) of successes
+    std::vector<double> fallback_;  // (classes,) of failures
+    SequentialTest test_;
+
+    std::vector<View> view_;  // scratch
+    DimensionDraw draw_;
+    std::vector<std::uint64_t> narrowed_[2];
+    std::vector<std::uint32_t> count_, next_count_;  // (classes,) of U
+};
+
+}  // namespace anystream::subspace

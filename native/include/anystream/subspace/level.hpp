@@ -1,0 +1,116 @@
+// One level of the default LOCUST: a bounded memory of points, searchable as soon as they are learned.
+//
+// Level l is offered every stride^l-th point of the stream, so levels of equal size reach back ever further: that is
+// the time decay. Points lie in order of arrival, and a place is used again when its point leaves. The oldest point
+// leaves, except that
+//   - the last `floor` points of a class stay,
+//   - a class that already fills its share (`cap`) makes room by its own oldest point; long pure runs then cannot flush
+//     what the level remembers of the others.
+// Ranges are found anew when the points have doubled, and then after twice as many insertions as there are places; sooner if
+// a dimension that had one value shows another, which no list could find.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "anystream/subspace/lists.hpp"
+
+namespace anystream::subspace {
+
+struct LevelShape {
+    std::size_t capacity = 1024;  // points, at most kMostPoints
+    std::size_t ranges = 16;      // Phi
+    std::size_t floor = 2;        // points of a class that cannot be displaced by other classes
+    std::size_t cap = 1024;       // points of a class from which on it displaces its own
+    std::vector<std::uint32_t> categorical;
+};
+
+/// Const members may run on any number of threads; others not beside anything else.
+class Level {
+  public:
+    Level(const LevelShape& shape, std::size_t dimensions, std::size_t classes);
+
+    // -- what queries read -----------------------------------------------------------------------------------------
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] std::size_t capacity() const noexcept { return shape_.capacity; }
+    [[nodiscard]] std::size_t dimensions() const noexcept { return dimensions_; }
+    [[nodiscard]] const Ranges& ranges() const noexcept { return ranges_; }
+    [[nodiscard]] const Lists& lists() const noexcept { return lists_; }
+    [[nodiscard]] std::uint32_t class_size(std::size_t c) const noexcept { return class_size_[c]; }
+    [[nodiscard]] std::int32_t point_class(std::size_t p) const noexcept { return point_class_[p]; }
+    [[nodiscard]] const std::uint8_t* code(std::size_t p) const noexcept {
+        return codes_.data() + p * ranges_.code_stride();
+    }
+    /// The share of a class among the points.
+    [[nodiscard]] double prior(std::size_t c) const noexcept {
+        return static_cast<double>(class_size_[c]) / static_cast<double>(size_);
+    }
+
+    /// What a list is drawn with: how far its classes diverge from those of the level, times how selective it is.
+    [[nodiscard]] double weight(std::size_t list) const;
+
+    // -- learning --------------------------------------------------------------------------------------------------
+    [[nodiscard]] bool wants(std::int32_t point_class) const noexcept {
+        return class_size_[static_cast<std::size_t>(point_class)] < shape_.floor;
+    }
+    /// Takes a point (a padded row of floats); arrivals rise.
+    void insert(const float* x, std::int32_t point_class, std::int64_t arrival);
+    void declare_classes(std::size_t classes);
+    /// Further dimensions, missing in all points so far.
+    void widen(std::size_t dimensions, std::vector<std::uint32_t> categorical);
+
+    // -- storage ---------------------------------------------------------------------------------------------------
+    [[nodiscard]] const std::vector<float>& values() const noexcept { return values_; }
+    [[nodiscard]] const std::vector<std::int32_t>& point_classes() const noexcept { return point_class_; }
+    [[nodiscard]] const std::vector<std::int64_t>& arrivals() const noexcept { return arrival_; }
+    [[nodiscard]] std::int64_t inserted_since_cut() const noexcept { return since_cut_; }
+    [[nodiscard]] std::int64_t size_at_cut() const noexcept { return size_at_cut_; }
+    [[nodiscard]] bool surprised() const noexcept { return surprised_; }
+    [[nodiscard]] const std::vector<float>& constants() const noexcept { return constant_; }
+    /// The level as it was: points in their places, ranges as they were. The caller has checked all values.
+    struct Memory {
+        std::span<const float> values;
+        std::span<const std::int32_t> point_class;
+        std::span<const std::int64_t> arrival;
+        std::span<const float> constants;
+        std::int64_t since_cut, size_at_cut;
+        bool surprised;
+    };
+    void restore(const Memory& memory, Ranges ranges);
+    [[nodiscard]] std::size_t own_bytes() const noexcept;
+    /// An upper bound of own_bytes for a full level.
+    [[nodiscard]] static std::size_t most_bytes(const LevelShape& shape, std::size_t dimensions, std::size_t classes);
+
+  private:
+    [[nodiscard]] std::size_t place_for(std::size_t point_class) const noexcept;
+    void unlink_oldest(std::size_t point_class) noexcept;
+    void link_newest(std::size_t place, std::size_t point_class) noexcept;
+    void cut_again();
+    void note_constants();
+    [[nodiscard]] bool is_due() const noexcept;
+    void rebuild_lists();
+
+    LevelShape shape_;
+    std::size_t dimensions_;
+    std::size_t classes_;
+    std::size_t size_ = 0;
+    std::int64_t since_cut_ = 0;
+    std::int64_t size_at_cut_ = 0;
+    bool surprised_ = false;       // by a second value where there had been one
+    std::vector<float> constant_;  // (dimensions,) the value of a dimension with one range at the last cut, or NaN
+    std::vector<std::uint32_t> single_;  // the dimensions with one range
+    Ranges ranges_;
+    Lists lists_;
+    std::vector<float> values_;              // (size, dimensions)
+    std::vector<std::uint8_t> codes_;        // (capacity, code_stride)
+    std::vector<std::int32_t> point_class_;  // (size,)
+    std::vector<std::int64_t> arrival_;      // (size,)
+    // A queue of places per class, oldest first.
+    std::vector<std::int32_t> next_;             // (size,) the next younger point of the class, or -1
+    std::vector<std::int32_t> oldest_, newest_;  // (classes,) or -1
+    std::vector<std::uint32_t> class_size_;      // (classes,)
+    std::vector<std::uint8_t> new_code_;         // scratch
+};
+
+}  // namespace anystream::subspace

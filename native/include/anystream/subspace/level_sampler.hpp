@@ -1,0 +1,64 @@
+// One subspace sample in one level: which points agree with the query in the drawn dimensions, and how they vote.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "anystream/subspace/dimension_draw.hpp"
+#include "anystream/subspace/level.hpp"
+
+namespace anystream::subspace {
+
+/// How a sample ends and votes. The tables are indexed by numbers of mismatching dimensions.
+struct VoteRule {
+    std::size_t support = 24;      // m: a subspace of so few points is not narrowed further
+    double smoothing = 1.0;        // a: the weight of the level's class shares in a vote
+    std::vector<double> kernel;    // exp(-kernel * mismatch): the weight of a point beside the best one
+    std::vector<double> affinity;  // exp(-affinity * mismatch): how loudly the best point lets the sample speak
+
+    VoteRule(std::size_t support, double smoothing, double kernel, double affinity, std::size_t dimensions);
+};
+
+/// A query as a level sees it: the range of each of its values, and what each dimension is drawn with.
+struct LevelView {
+    bool open = false;
+    std::vector<std::uint8_t> code;
+    DimensionWeights weights;
+
+    void look(const Level& level, const float* x);
+};
+
+/// vote_c = value[c] + prior * (share of c in the level). Only the classes in `touched` have a value.
+struct Vote {
+    std::vector<double> value;
+    std::vector<std::int32_t> touched;
+    double prior = 0.0;
+
+    void clear(std::size_t classes);
+    void add(std::int32_t c, double amount) {
+        if (value[static_cast<std::size_t>(c)] == 0.0) touched.push_back(c);
+        value[static_cast<std::size_t>(c)] += amount;
+    }
+};
+
+/// Scratch memory of one thread.
+class LevelSampler {
+  public:
+    /// Draws dimensions by weight; U is the points that share the query's range in all of them. A dimension that would
+    /// leave none is passed over. Ends when U is of one class or has at most `support` points, or no dimension is left.
+    void sample(const Level& level, const LevelView& view, const VoteRule& rule, Generator& random, Vote& vote);
+
+  private:
+    static constexpr std::size_t kMostWeighed = 64;  // points of U whose votes are weighed one by one
+    static constexpr std::size_t kLookedAt = 8;      // points of a pure or larger U whose mismatch is looked at
+
+    void vote_weighed(const Level& level, const LevelView& view, const VoteRule& rule, const std::uint64_t* points,
+                      Vote& vote);
+    void vote_counted(const Level& level, const LevelView& view, const VoteRule& rule, const std::uint64_t* points,
+                      std::uint32_t size, std::int32_t pure_class, Generator& random, Vote& vote);
+
+    DimensionDraw draw_;
+    std::vector<std::uint64_t> narrowed_[2];
+};
+
+}  // namespace anystream::subspace

@@ -1,0 +1,114 @@
+// The default LOCUST: levels that reach back ever further, and how far each of them is trusted.
+//
+// Trust is learned: every kJudgeEvery-th labelled point is answered by each level before it is learned, and levels are
+// weighted by exp(-eta * regret) of their discounted logarithmic losses. With a label delay the levels are judged as
+// they stood up to `label_delay` points ago, because that is how old they are when they answer.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "anystream/subspace/level.hpp"
+#include "anystream/subspace/level_sampler.hpp"
+
+namespace anystream::subspace {
+
+struct LevelsSettings {
+    std::size_t levels = 4;
+    std::size_t level_size = 1024;
+    std::size_t stride = 4;
+    std::size_t ranges = 16;
+    std::size_t support = 24;
+    double smoothing = 1.0;
+    double kernel = 0.5;
+    double affinity = 0.3;
+    std::size_t class_floor = 2;
+    double class_cap = 0.5;  // of the two longest levels
+    std::int64_t label_delay = 0;
+    std::uint64_t seed = 0;
+    std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
+    std::vector<std::uint32_t> categorical;
+};
+
+/// Const members may run on any number of threads; others not beside anything else.
+class Levels {
+  public:
+    Levels(LevelsSettings settings, std::size_t dimensions);
+
+    // -- what queries read -----------------------------------------------------------------------------------------
+    [[nodiscard]] const LevelsSettings& settings() const noexcept { return settings_; }
+    [[nodiscard]] std::size_t dimensions() const noexcept { return dimensions_; }
+    [[nodiscard]] std::size_t classes() const noexcept { return classes_; }
+    [[nodiscard]] std::size_t size() const noexcept { return levels_.size(); }
+    [[nodiscard]] const Level& level(std::size_t l) const noexcept { return levels_[l]; }
+    [[nodiscard]] const VoteRule& rule() const noexcept { return rule_; }
+    /// How far a level is trusted; the weights add up to 1, and a level with too few points has 0.
+    [[nodiscard]] double weight(std::size_t l) const noexcept { return weight_[l]; }
+    /// Which share of the samples it gets: by the root of its weight.
+    [[nodiscard]] double share(std::size_t l) const noexcept { return share_[l]; }
+    /// The only class that any level knows, or -1.
+    [[nodiscard]] std::int32_t only_class() const noexcept { return only_class_; }
+    [[nodiscard]] std::int64_t seen() const noexcept { return seen_; }
+
+    // -- learning --------------------------------------------------------------------------------------------------
+    /// Points one after another; labels are below classes().
+    void learn(std::span<const double> values, std::span<const std::int32_t> labels);
+    void declare_classes(std::size_t classes);
+    void widen(std::size_t dimensions, std::vector<std::uint32_t> categorical);
+    /// One model of all parts: each level holds the youngest points of the parts' levels, by their age in their part.
+    static Levels merged(std::span<const Levels* const> parts, std::span<const std::vector<std::int32_t>> class_maps,
+                         std::size_t classes);
+
+    // -- storage ---------------------------------------------------------------------------------------------------
+    struct Arrays {
+        std::vector<float> value;               // (points, dimensions)
+        std::vector<std::int32_t> point_class;  // (points,)
+        std::vector<std::int64_t> arrival;      // (points,)
+        std::vector<std::int64_t> level_state;  // (levels, 4): points, inserted since the cut, points then, surprised?
+        std::vector<float> constant;            // (levels, dimensions)
+        std::vector<float> cut;                 // (cuts,)
+        std::vector<std::int64_t> cut_end;      // (levels, dimensions): where the cuts of a dimension end
+        std::vector<double> regret;             // (settings.levels,)
+        std::vector<std::int64_t> seen;         // (1,)
+    };
+    /// All levels, then with a label delay the levels by which they are judged.
+    [[nodiscard]] Arrays arrays() const;
+    /// Throws DamagedModel if the arrays do not fit each other.
+    static Levels from_arrays(LevelsSettings settings, std::size_t dimensions, std::size_t classes,
+                              const Arrays& arrays);
+    [[nodiscard]] std::size_t own_bytes() const noexcept;
+
+  private:
+    static constexpr std::int64_t kJudgeEvery = 64;
+    static constexpr std::uint64_t kJudgeSamples = 10;
+    static constexpr std::size_t kFewestPoints = 32;   // a level with fewer is not asked, unless it is the first
+    static constexpr double kEta = 0.2;                // how sharply losses decide
+    static constexpr double kForget = 0.995;           // how fast they are forgotten
+    static constexpr double kEvenShare = 0.1;          // of the weight is spread evenly
+    static constexpr double kLeastProbability = 0.05;  // that a loss is taken from
+
+    [[nodiscard]] LevelShape shape_of(std::size_t l, std::size_t levels) const;
+    void drop_levels_beyond_memory();
+    void learn_one(const float* x, std::int32_t point_class);
+    void judge(const float* x, std::int32_t point_class);
+    void weigh();
+
+    LevelsSettings settings_;
+    std::size_t dimensions_;
+    std::size_t classes_ = 0;
+    std::int64_t seen_ = 0;
+    VoteRule rule_;
+    std::vector<Level> levels_;
+    std::vector<Level> judged_;  // with a label delay: the levels as they were, not older than it
+    std::vector<double> regret_;
+    std::vector<double> weight_, share_;
+    std::int32_t only_class_ = -1;
+
+    LevelSampler sampler_;  // of judge
+    LevelView view_;
+    Vote vote_;
+};
+
+}  // namespace anystream::subspace

@@ -1,0 +1,112 @@
+// Inverted lists as bit sets: which points lie in each range of each dimension, and of which classes they are.
+//
+//   bits        [list][words]    point p of list v: bit p % 64 of word p / 64
+//   class_bits  [class][words]   the same for the classes
+//   count       [list]           points of the list, |V_i^j|
+//   class_count [list][stride]   points of each class in it, |W_ir^j|
+//
+// The lists of dimension j are first_list(j) .. first_list(j + 1) - 1, one per range. A dimension with a single range
+// has none: it cannot tell points apart.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "anystream/subspace/ranges.hpp"
+
+namespace anystream::subspace {
+
+inline constexpr std::size_t kMostPoints = 65535;  // of one bit set: counts have 16 bits
+
+/// One float per list, computed by whoever asks first. Threads that race compute the same value. A copy starts empty.
+class WeightCache {
+  public:
+    WeightCache() = default;
+    WeightCache(const WeightCache& other) : values_(other.values_.size(), kUnknown) {}
+    WeightCache(WeightCache&& other) noexcept : values_(std::move(other.values_)) {}
+    WeightCache& operator=(const WeightCache& other) {
+        values_.assign(other.values_.size(), kUnknown);
+        used_.store(false, std::memory_order_relaxed);
+        return *this;
+    }
+    WeightCache& operator=(WeightCache&& other) noexcept {
+        values_ = std::move(other.values_);
+        used_.store(true, std::memory_order_relaxed);
+        return *this;
+    }
+    ~WeightCache() = default;
+
+    void resize(std::size_t size) {
+        values_.assign(size, kUnknown);
+        used_.store(false, std::memory_order_relaxed);
+    }
+    /// Forgets all values. Not beside anything else.
+    void clear() {
+        if (used_.load(std::memory_order_relaxed)) resize(values_.size());
+    }
+    template <typename Compute>
+    [[nodiscard]] float get(std::size_t list, Compute&& compute) const {
+        std::atomic_ref<float> cell(values_[list]);
+        float value = cell.load(std::memory_order_relaxed);
+        if (value < 0.0F) {
+            value = compute();
+            cell.store(value, std::memory_order_relaxed);
+            if (!used_.load(std::memory_order_relaxed)) used_.store(true, std::memory_order_relaxed);
+        }
+        return value;
+    }
+    [[nodiscard]] std::size_t own_bytes() const noexcept { return values_.capacity() * sizeof(float); }
+
+  private:
+    static constexpr float kUnknown = -1.0F;
+    mutable std::vector<float> values_;
+    mutable std::atomic<bool> used_{false};
+};
+
+/// Const members may run on any number of threads.
+class Lists {
+  public:
+    Lists() = default;
+    Lists(std::size_t capacity, std::size_t classes);
+
+    [[nodiscard]] std::size_t words() const noexcept { return words_; }
+    [[nodiscard]] std::size_t lists() const noexcept { return count_.size(); }
+    [[nodiscard]] std::size_t first_list(std::size_t j) const noexcept { return first_[j]; }
+    [[nodiscard]] std::size_t lists_of(std::size_t j) const noexcept { return first_[j + 1] - first_[j]; }
+    [[nodiscard]] const std::uint64_t* bits(std::size_t list) const noexcept { return bits_.data() + list * words_; }
+    [[nodiscard]] const std::uint64_t* class_bits(std::size_t c) const noexcept {
+        return class_bits_.data() + c * words_;
+    }
+    [[nodiscard]] std::uint32_t count(std::size_t list) const noexcept { return count_[list]; }
+    [[nodiscard]] const std::uint16_t* class_count(std::size_t list) const noexcept {
+        return class_count_.data() + list * class_stride_;
+    }
+
+    /// Empties the lists and lays them out for `ranges`.
+    void lay_out(const Ranges& ranges, std::size_t classes);
+    /// Puts a point into an empty place.
+    void add(std::size_t point, const std::uint8_t* code, std::int32_t point_class);
+    /// Puts another point into the place of an old one. The two rows of codes may not be the same memory.
+    void replace(std::size_t point, const std::uint8_t* old_code, std::int32_t old_class, const std::uint8_t* code,
+                 std::int32_t point_class);
+    /// Whether `classes` classes fit without laying out anew.
+    [[nodiscard]] bool has_room_for(std::size_t classes) const noexcept { return classes <= class_stride_; }
+
+    WeightCache weights;  // what a dimension is drawn with; the owner says how it is computed
+
+    [[nodiscard]] std::size_t own_bytes() const noexcept;
+
+  private:
+    std::size_t capacity_ = 0;
+    std::size_t words_ = 0;
+    std::size_t class_stride_ = 0;
+    std::vector<std::uint32_t> first_;  // (dimensions + 1,)
+    std::vector<std::uint64_t> bits_;
+    std::vector<std::uint64_t> class_bits_;
+    std::vector<std::uint16_t> count_;
+    std::vector<std::uint16_t> class_count_;
+};
+
+}  // namespace anystream::subspace

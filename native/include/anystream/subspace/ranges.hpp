@@ -1,0 +1,74 @@
+// The ranges of each dimension, and the code of a value: the number of its range.
+//
+// Numeric: limits rise, a limit belongs to the range below it, so the code is the number of limits below the value.
+// Categorical: each of the most frequent categories is a range, and the last range takes all others.
+// Values are 32-bit floats throughout; what lies beyond their range counts as their largest.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "anystream/subspace/kernels.hpp"
+
+namespace anystream::subspace {
+
+inline constexpr std::size_t kMostRanges = 254;  // codes are bytes, and one of them says "missing"
+
+[[nodiscard]] constexpr std::size_t round_up(std::size_t size, std::size_t block) noexcept {
+    return (size + block - 1) / block * block;
+}
+
+/// A row as floats, padded with NaN to a multiple of kLimitBlock. `out` must have that length.
+void to_floats(const double* x, std::size_t dimensions, float* out) noexcept;
+
+/// Sorts without comparing: radix passes over the bits. NaN may not occur.
+void sort_floats(std::span<float> values, std::vector<std::uint32_t>& scratch);
+
+/// The limits of at most `ranges` ranges of about equal depth over sorted values. Equal values share a range: whole
+/// values are added while that brings a range nearer to (points left) / (ranges left). Appends to `limits`.
+void cut_equi_depth(std::span<const float> sorted, std::size_t ranges, std::vector<float>& limits);
+
+/// The most frequent values of a sorted run, at most `most` (ties: the smaller value), in rising order.
+void choose_categories(std::span<const float> sorted, std::size_t most, std::vector<float>& categories);
+
+/// Const members may run on any number of threads.
+class Ranges {
+  public:
+    Ranges() = default;
+    /// One range for everything. `categorical` lists the categorical dimensions in rising order.
+    Ranges(std::size_t dimensions, std::size_t most_ranges, std::vector<std::uint32_t> categorical);
+
+    [[nodiscard]] std::size_t dimensions() const noexcept { return dimensions_; }
+    /// Length of a row of codes.
+    [[nodiscard]] std::size_t code_stride() const noexcept { return round_up(dimensions_, kCodeBlock); }
+    /// Length of a row of floats.
+    [[nodiscard]] std::size_t float_stride() const noexcept { return round_up(dimensions_, kLimitBlock); }
+    /// How many ranges dimension j has.
+    [[nodiscard]] std::size_t ranges(std::size_t j) const noexcept { return ranges_[j]; }
+    [[nodiscard]] bool is_categorical(std::size_t j) const noexcept { return category_place_[j] >= 0; }
+
+    /// The codes of a padded row; `code` has code_stride() bytes, of which those past the dimensions are kMissing.
+    void encode(const float* x, std::uint8_t* code) const noexcept;
+
+    /// New ranges for dimension j: its limits, or its categories, in rising order.
+    void set(std::size_t j, std::span<const float> cuts);
+    /// Finds ranges for dimension j from its values, in any order; they are sorted in place. NaN may not occur.
+    void fit(std::size_t j, std::span<float> values, std::vector<std::uint32_t>& scratch);
+    [[nodiscard]] std::vector<float> cuts(std::size_t j) const;
+
+    [[nodiscard]] std::size_t own_bytes() const noexcept;
+
+  private:
+    std::size_t dimensions_ = 0;
+    std::size_t most_ranges_ = 0;
+    std::vector<float> limits_;                   // (most_ranges - 1, float_stride), unused ones +inf
+    std::vector<std::uint16_t> ranges_;           // (dimensions,)
+    std::vector<std::uint32_t> categorical_;      // the categorical dimensions
+    std::vector<std::int32_t> category_place_;    // (dimensions,) place in categorical_, or -1
+    std::vector<std::vector<float>> categories_;  // one sorted table per categorical dimension
+    std::vector<float> cuts_;                     // scratch of `fit`
+};
+
+}  // namespace anystream::subspace

@@ -1,0 +1,6 @@
+#include "microclusters.inc"
+
+extern const Kernels kernels_avx512;
+const Kernels kernels_avx512 = kTable;
+
+}  // namespace anystream::microclusters

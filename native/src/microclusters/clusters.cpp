@@ -1,0 +1,429 @@
+#include "anystream/microclusters/clusters.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <numeric>
+#include <unordered_map>
+
+#include "anystream/microclusters/kernels.hpp"
+#include "anystream/portable_math.hpp"
+
+namespace anystream::microclusters {
+
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr double kRelevantPoints = 100.0;  // m: a cluster is as recent as the last so many of its points
+constexpr std::size_t kRoomShare = 10;     // a tenth of the clusters is joined at once when room is needed
+constexpr double kNothingLeft = 0.5;       // of a cluster, after subtraction
+
+std::size_t padded(std::size_t size) noexcept {
+    return (size + kLanes - 1) / kLanes * kLanes;
+}
+
+/// The quantile of the standard normal distribution, by an approximation of the inverse error function with an error
+/// below 0.005.
+double normal_quantile(double p) {
+    const double x = 2.0 * p - 1.0;
+    if (x <= 0.0) return 0.0;
+    constexpr double a = 0.147;
+    const double log_term = portable_log(1.0 - x * x);
+    const double first = 2.0 / (std::numbers::pi * a) + log_term / 2.0;
+    return std::numbers::sqrt2 * std::sqrt(std::sqrt(first * first - log_term / a) - first);
+}
+
+}  // namespace
+
+Clusters::Clusters(Settings settings, std::size_t dimensions)
+    : settings_(settings),
+      dimensions_(dimensions),
+      observed_(dimensions, 0.0),
+      mean_(dimensions, 0.0),
+      scatter_(dimensions, 0.0),
+      shift_(dimensions, 0.0),
+      scale_(dimensions, 1.0),
+      row_(padded(dimensions), kNaN) {}
+
+std::size_t Clusters::stride() const noexcept {
+    return padded(dimensions_);
+}
+
+void Clusters::standardise(const double* x, float* out) const noexcept {
+    for (std::size_t j = 0; j < dimensions_; ++j) out[j] = static_cast<float>((x[j] - shift_[j]) * scale_[j]);
+    for (std::size_t j = dimensions_; j < stride(); ++j) out[j] = kNaN;
+}
+
+std::shared_ptr<const Horizon> Clusters::horizon() const {
+    return horizon_.get([&] {
+        for (const Snapshot& snapshot : snapshots_)
+            if (snapshot.time == chosen_time_) return since(&snapshot);
+        return since(nullptr);
+    });
+}
+
+std::int64_t Clusters::horizon_points() const noexcept {
+    return chosen_time_ < 0 ? seen_ : seen_ - chosen_time_;
+}
+
+void Clusters::declare_classes(std::size_t classes) {
+    classes_ = std::max(classes_, classes);
+    horizon_.clear();
+}
+
+// -- learning -------------------------------------------------------------------------------------------------------
+
+void Clusters::learn(std::span<const double> values, std::span<const std::int32_t> labels) {
+    horizon_.clear();
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        const double* x = values.data() + i * dimensions_;
+        count_in(x);
+        const bool settled = seen_ >= settings_.choose_every;  // before that every point is needed
+        if (settled && seen_ % settings_.hold_back == 0) {
+            held_value_.insert(held_value_.end(), x, x + dimensions_);
+            held_class_.push_back(labels[i]);
+        } else {
+            learn_one(x, labels[i], seen_);
+        }
+        ++seen_;
+        if (2 * seen_ >= 3 * scaled_at_ && seen_ > scaled_at_) rescale();
+        if (seen_ % settings_.choose_every == 0) choose_horizon();
+        if (seen_ % settings_.snapshot_every == 0) take_snapshot();
+    }
+}
+
+void Clusters::count_in(const double* x) {
+    for (std::size_t j = 0; j < dimensions_; ++j) {
+        if (x[j] != x[j]) continue;
+        observed_[j] += 1.0;
+        const double difference = x[j] - mean_[j];
+        mean_[j] += difference / observed_[j];
+        scatter_[j] += difference * (x[j] - mean_[j]);
+    }
+}
+
+/// Shift and scale are taken anew whenever the points have grown by half.
+void Clusters::rescale() {
+    scaled_at_ = seen_;
+    for (std::size_t j = 0; settings_.standardise && j < dimensions_; ++j) {
+        const double variance = observed_[j] > 0.0 ? scatter_[j] / observed_[j] : 0.0;
+        scale_[j] = variance > 0.0 ? 1.0 / std::sqrt(variance) : 1.0;
+        shift_[j] = mean_[j];
+    }
+    for (std::size_t i = 0; i < clusters_.size(); ++i) place(i);
+}
+
+/// Writes the standardised centroid of cluster i.
+void Clusters::place(std::size_t i) {
+    float* out = centroid_.data() + i * stride();
+    const Cluster& cluster = clusters_[i];
+    for (std::size_t j = 0; j < dimensions_; ++j)
+        out[j] = cluster.observed[j] > 0.0 ? static_cast<float>((cluster.mean[j] - shift_[j]) * scale_[j]) : kNaN;
+}
+
+double Clusters::deviation(const Cluster& cluster) const {
+    double sum = 0.0;
+    for (std::size_t j = 0; j < dimensions_; ++j)
+        if (cluster.observed[j] > 0.0) sum += cluster.scatter[j] / cluster.observed[j] * scale_[j] * scale_[j];
+    return std::sqrt(sum);
+}
+
+void Clusters::learn_one(const double* x, std::int32_t point_class, std::int64_t time) {
+    standardise(x, row_.data());
+    const auto distance = kernels().squared_distance;
+    const std::size_t none = clusters_.size();
+    std::size_t nearest = none;
+    float least = std::numeric_limits<float>::infinity();
+    for (std::size_t i = 0; i < clusters_.size(); ++i) {
+        if (class_of_[i] != point_class) continue;
+        const float d = distance(row_.data(), centroid_.data() + i * stride(), stride());
+        if (d < least) least = d, nearest = i;
+    }
+    if (nearest != none) {
+        double reach = settings_.boundary * deviation(clusters_[nearest]);
+        if (clusters_[nearest].count < 2.0) {  // a single point reaches as far as the next cluster of its class
+            float next = std::numeric_limits<float>::infinity();
+            for (std::size_t i = 0; i < clusters_.size(); ++i)
+                if (i != nearest && class_of_[i] == point_class)
+                    next = std::min(next, distance(centroid_.data() + nearest * stride(),
+                                                   centroid_.data() + i * stride(), stride()));
+            reach = std::isinf(next) ? 0.0 : std::sqrt(static_cast<double>(next));
+        }
+        if (static_cast<double>(least) <= reach * reach) {
+            absorb(nearest, x, time);
+            return;
+        }
+    }
+    create(x, point_class, time);
+}
+
+void Clusters::absorb(std::size_t i, const double* x, std::int64_t time) {
+    Cluster& cluster = clusters_[i];
+    cluster.count += 1.0;
+    const double t = static_cast<double>(time) - cluster.time_mean;
+    cluster.time_mean += t / cluster.count;
+    cluster.time_scatter += t * (static_cast<double>(time) - cluster.time_mean);
+    for (std::size_t j = 0; j < dimensions_; ++j) {
+        if (x[j] != x[j]) continue;
+        cluster.observed[j] += 1.0;
+        const double difference = x[j] - cluster.mean[j];
+        cluster.mean[j] += difference / cluster.observed[j];
+        cluster.scatter[j] += difference * (x[j] - cluster.mean[j]);
+    }
+    place(i);
+}
+
+void Clusters::create(const double* x, std::int32_t point_class, std::int64_t time) {
+    if (clusters_.size() >= settings_.clusters) make_room();
+    Cluster cluster;
+    cluster.id = next_id_++;
+    cluster.point_class = point_class;
+    cluster.count = 1.0;
+    cluster.time_mean = static_cast<double>(time);
+    cluster.observed.resize(dimensions_);
+    cluster.mean.resize(dimensions_);
+    cluster.scatter.assign(dimensions_, 0.0);
+    for (std::size_t j = 0; j < dimensions_; ++j) {
+        cluster.observed[j] = x[j] == x[j] ? 1.0 : 0.0;
+        cluster.mean[j] = x[j] == x[j] ? x[j] : 0.0;
+    }
+    clusters_.push_back(std::move(cluster));
+    class_of_.push_back(point_class);
+    centroid_.resize(clusters_.size() * stride(), kNaN);
+    place(clusters_.size() - 1);
+}
+
+/// When the last points of a cluster came: the paper's relevance stamp, times taken as normally distributed.
+double Clusters::relevance(const Cluster& cluster) const {
+    if (cluster.count < 2.0 * kRelevantPoints) return cluster.time_mean;
+    const double spread = std::sqrt(cluster.time_scatter / cluster.count);
+    return cluster.time_mean + normal_quantile(1.0 - kRelevantPoints / (2.0 * cluster.count)) * spread;
+}
+
+void Clusters::make_room() {
+    std::vector<bool> leaves(clusters_.size(), false);
+    bool any = false;
+    for (std::size_t i = 0; i < clusters_.size(); ++i) {
+        leaves[i] = relevance(clusters_[i]) < static_cast<double>(seen_ - settings_.stale_after);
+        any = any || leaves[i];
+    }
+    if (any) {
+        for (std::size_t i = 0; i < clusters_.size(); ++i)
+            if (leaves[i]) departed_.emplace_back(clusters_[i].id, -1);
+        remove(leaves);
+        return;
+    }
+    join_closest(std::max<std::size_t>(1, settings_.clusters / kRoomShare));
+}
+
+/// Joins up to `how_many` pairs, the closest first; no cluster takes part twice. If all classes differ, the cluster
+/// that has been irrelevant for longest leaves instead.
+void Clusters::join_closest(std::size_t how_many) {
+    struct Pair {
+        float distance;
+        std::size_t a, b;
+    };
+    std::vector<Pair> pairs;
+    const auto distance = kernels().squared_distance;
+    for (std::size_t a = 0; a < clusters_.size(); ++a) {
+        Pair best{std::numeric_limits<float>::infinity(), a, a};
+        for (std::size_t b = a + 1; b < clusters_.size(); ++b) {
+            if (class_of_[b] != class_of_[a]) continue;
+            const float d = distance(centroid_.data() + a * stride(), centroid_.data() + b * stride(), stride());
+            if (d < best.distance) best = {d, a, b};
+        }
+        if (best.b != a) pairs.push_back(best);
+    }
+    std::vector<bool> leaves(clusters_.size(), false), taken(clusters_.size(), false);
+    if (pairs.empty()) {
+        std::size_t oldest = 0;
+        for (std::size_t i = 1; i < clusters_.size(); ++i)
+            if (relevance(clusters_[i]) < relevance(clusters_[oldest])) oldest = i;
+        leaves[oldest] = true;
+        departed_.emplace_back(clusters_[oldest].id, -1);
+    }
+    std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& x, const Pair& y) { return x.distance < y.distance; });
+    std::size_t joined = 0;
+    for (const auto& [d, a, b] : pairs) {
+        if (taken[a] || taken[b]) continue;
+        taken[a] = taken[b] = leaves[b] = true;
+        join(a, b);
+        if (++joined == how_many) break;
+    }
+    remove(leaves);
+}
+
+void Clusters::join(std::size_t into, std::size_t from) {
+    Cluster& a = clusters_[into];
+    const Cluster& b = clusters_[from];
+    const double n = a.count + b.count, t = b.time_mean - a.time_mean;
+    a.time_scatter += b.time_scatter + t * t * a.count * b.count / n;
+    a.time_mean += t * b.count / n;
+    a.count = n;
+    for (std::size_t j = 0; j < dimensions_; ++j) {
+        const double both = a.observed[j] + b.observed[j];
+        if (both == 0.0) continue;
+        const double difference = b.mean[j] - a.mean[j];
+        a.scatter[j] += b.scatter[j] + difference * difference * a.observed[j] * b.observed[j] / both;
+        a.mean[j] += difference * b.observed[j] / both;
+        a.observed[j] = both;
+    }
+    departed_.emplace_back(b.id, a.id);
+    place(into);
+}
+
+void Clusters::remove(const std::vector<bool>& leaves) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+        if (leaves[i]) continue;
+        if (kept != i) {
+            clusters_[kept] = std::move(clusters_[i]);
+            class_of_[kept] = class_of_[i];
+            std::copy_n(centroid_.begin() + static_cast<std::ptrdiff_t>(i * stride()), stride(),
+                        centroid_.begin() + static_cast<std::ptrdiff_t>(kept * stride()));
+        }
+        ++kept;
+    }
+    clusters_.resize(kept);
+    class_of_.resize(kept);
+    centroid_.resize(kept * stride());
+}
+
+// -- time -----------------------------------------------------------------------------------------------------------
+
+void Clusters::take_snapshot() {
+    settle_past();
+    Snapshot snapshot{seen_, {}};
+    for (const Cluster& cluster : clusters_)
+        snapshot.clusters.push_back({cluster.id, cluster.count, cluster.observed, cluster.mean});
+    snapshots_.push_back(std::move(snapshot));
+    // Of the snapshots whose number is divisible by 2^i but not by 2^(i + 1), the last `per_order` stay.
+    std::vector<std::size_t> of_order(64, 0);
+    std::vector<Snapshot> kept;
+    for (std::size_t s = snapshots_.size(); s-- > 0;) {
+        const auto number = static_cast<std::uint64_t>(snapshots_[s].time / settings_.snapshot_every);
+        const auto order = static_cast<std::size_t>(std::countr_zero(number));
+        if (of_order[order]++ < settings_.per_order) kept.push_back(std::move(snapshots_[s]));
+    }
+    std::reverse(kept.begin(), kept.end());
+    snapshots_ = std::move(kept);
+}
+
+/// Lets the clusters of the past point to what became of them.
+void Clusters::settle_past() {
+    if (departed_.empty()) return;
+    std::unordered_map<std::int64_t, std::int64_t> heir(departed_.begin(), departed_.end());
+    for (Snapshot& snapshot : snapshots_) {
+        for (PastCluster& past : snapshot.clusters)
+            for (auto found = heir.find(past.id); found != heir.end(); found = heir.find(past.id))
+                past.id = found->second;
+    }
+    departed_.clear();
+}
+
+void Clusters::choose_horizon() {
+    settle_past();
+    const std::size_t held = held_class_.size();
+    std::vector<float> rows(held * stride());
+    for (std::size_t i = 0; i < held; ++i)
+        standardise(held_value_.data() + i * dimensions_, rows.data() + i * stride());
+    std::size_t best_right = 0;
+    chosen_time_ = -1;
+    const auto distance = kernels().squared_distance;
+    for (std::size_t s = 0; s <= snapshots_.size() && held > 0; ++s) {  // the longest horizon first: it wins ties
+        const Horizon horizon = since(s == 0 ? nullptr : &snapshots_[s - 1]);
+        std::size_t right = 0;
+        for (std::size_t i = 0; i < held; ++i) {
+            float least = std::numeric_limits<float>::infinity();
+            std::int32_t label = -1;
+            for (std::size_t c = 0; c < horizon.size(); ++c) {
+                const float d = distance(rows.data() + i * stride(), horizon.row(c), stride());
+                if (d < least) least = d, label = horizon.point_class[c];
+            }
+            right += label == held_class_[i];
+        }
+        if (right > best_right) {
+            best_right = right;
+            chosen_time_ = s == 0 ? -1 : snapshots_[s - 1].time;
+        }
+    }
+    for (std::size_t i = 0; i < held; ++i) learn_one(held_value_.data() + i * dimensions_, held_class_[i], seen_);
+    held_value_.clear();
+    held_class_.clear();
+}
+
+Horizon Clusters::since(const Snapshot* snapshot) const {
+    std::unordered_map<std::int64_t, std::size_t> place_of;
+    std::vector<double> count(clusters_.size());
+    std::vector<std::vector<double>> mass(clusters_.size());  // observed and sums, if they differ from the cluster's
+    std::unordered_map<std::int64_t, std::int64_t> heir(departed_.begin(), departed_.end());
+    for (std::size_t i = 0; i < clusters_.size(); ++i) {
+        count[i] = clusters_[i].count;
+        place_of.emplace(clusters_[i].id, i);
+    }
+    for (std::size_t p = 0; snapshot != nullptr && p < snapshot->clusters.size(); ++p) {
+        const PastCluster& past = snapshot->clusters[p];
+        std::int64_t id = past.id;
+        for (auto found = heir.find(id); found != heir.end(); found = heir.find(id)) id = found->second;
+        const auto found = place_of.find(id);
+        if (found == place_of.end()) continue;
+        const Cluster& now = clusters_[found->second];
+        auto& rest = mass[found->second];
+        if (rest.empty()) {
+            rest.resize(2 * dimensions_);
+            for (std::size_t j = 0; j < dimensions_; ++j) {
+                rest[j] = now.observed[j];
+                rest[dimensions_ + j] = now.observed[j] * now.mean[j];
+            }
+        }
+        count[found->second] -= past.count;
+        for (std::size_t j = 0; j < dimensions_; ++j) {
+            rest[j] -= past.observed[j];
+            rest[dimensions_ + j] -= past.observed[j] * past.mean[j];
+        }
+    }
+    std::vector<std::size_t> order;
+    Horizon horizon;
+    horizon.share.assign(classes_, 0.0);
+    double all = 0.0;
+    for (std::size_t i = 0; i < clusters_.size(); ++i) {
+        if (count[i] < kNothingLeft) continue;
+        order.push_back(i);
+        horizon.share[static_cast<std::size_t>(clusters_[i].point_class)] += count[i];
+        all += count[i];
+    }
+    if (order.empty() && snapshot != nullptr) return since(nullptr);
+    for (double& share : horizon.share) share = all > 0.0 ? share / all : 1.0 / static_cast<double>(classes_);
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return count[a] > count[b]; });
+    std::vector<bool> met(classes_, false);
+    std::vector<std::size_t> first, others;
+    for (const std::size_t i : order) {
+        const auto c = static_cast<std::size_t>(clusters_[i].point_class);
+        (met[c] ? others : first).push_back(i);
+        met[c] = true;
+    }
+    order = std::move(first);
+    order.insert(order.end(), others.begin(), others.end());
+    horizon.stride = stride();
+    horizon.centroid.assign(order.size() * stride(), kNaN);
+    std::size_t known = 0;
+    for (std::size_t k = 0; k < order.size(); ++k) {
+        const Cluster& cluster = clusters_[order[k]];
+        const auto& rest = mass[order[k]];
+        for (std::size_t j = 0; j < dimensions_; ++j) {
+            const double observed = rest.empty() ? cluster.observed[j] : rest[j];
+            if (observed < kNothingLeft) continue;
+            const double mean = rest.empty() ? cluster.mean[j] : rest[dimensions_ + j] / observed;
+            horizon.centroid[k * stride() + j] = static_cast<float>((mean - shift_[j]) * scale_[j]);
+        }
+        horizon.point_class.push_back(cluster.point_class);
+    }
+    for (std::size_t c = 0; c < classes_; ++c)
+        if (horizon.share[c] > 0.0 && all > 0.0) ++known, horizon.only_class = static_cast<std::int32_t>(c);
+    if (known != 1) horizon.only_class = -1;
+    return horizon;
+}
+
+}  // namespace anystream::microclusters

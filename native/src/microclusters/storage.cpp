@@ -1,0 +1,204 @@
+// Clusters as arrays and back, with further dimensions, and joined with those of other models.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "anystream/damaged_model.hpp"
+#include "anystream/microclusters/clusters.hpp"
+
+namespace anystream::microclusters {
+
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+void append(std::vector<double>& to, const std::vector<double>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+}
+
+bool all_finite(const std::vector<double>& values) {
+    return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+}
+
+bool none_negative(const std::vector<double>& values) {
+    return std::all_of(values.begin(), values.end(), [](double v) { return v >= 0.0; });
+}
+
+std::vector<double> row(const std::vector<double>& from, std::size_t i, std::size_t width) {
+    const auto first = from.begin() + static_cast<std::ptrdiff_t>(i * width);
+    return {first, first + static_cast<std::ptrdiff_t>(width)};
+}
+
+}  // namespace
+
+void Clusters::widen(std::size_t dimensions) {
+    for (Cluster& cluster : clusters_) {
+        cluster.observed.resize(dimensions, 0.0);
+        cluster.mean.resize(dimensions, 0.0);
+        cluster.scatter.resize(dimensions, 0.0);
+    }
+    for (Snapshot& snapshot : snapshots_) {
+        for (PastCluster& past : snapshot.clusters) {
+            past.observed.resize(dimensions, 0.0);
+            past.mean.resize(dimensions, 0.0);
+        }
+    }
+    std::vector<double> held(held_class_.size() * dimensions, std::numeric_limits<double>::quiet_NaN());
+    for (std::size_t i = 0; i < held_class_.size(); ++i)
+        std::copy_n(held_value_.begin() + static_cast<std::ptrdiff_t>(i * dimensions_), dimensions_,
+                    held.begin() + static_cast<std::ptrdiff_t>(i * dimensions));
+    held_value_ = std::move(held);
+    for (auto* each : {&observed_, &mean_, &scatter_, &shift_}) each->resize(dimensions, 0.0);
+    scale_.resize(dimensions, 1.0);
+    dimensions_ = dimensions;
+    row_.assign(stride(), kNaN);
+    centroid_.assign(clusters_.size() * stride(), kNaN);
+    for (std::size_t i = 0; i < clusters_.size(); ++i) place(i);
+    horizon_.clear();
+}
+
+Clusters Clusters::merged(std::span<const Clusters* const> parts, std::span<const std::vector<std::int32_t>> class_maps,
+                          std::size_t classes) {
+    Clusters whole(parts[0]->settings_, parts[0]->dimensions_);
+    whole.declare_classes(classes);
+    for (const Clusters* part : parts) whole.seen_ += part->seen_;
+    whole.scaled_at_ = whole.seen_;
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+        const Clusters& part = *parts[p];
+        for (std::size_t j = 0; j < whole.dimensions_; ++j) {
+            const double both = whole.observed_[j] + part.observed_[j];
+            if (both == 0.0) continue;
+            const double difference = part.mean_[j] - whole.mean_[j];
+            whole.scatter_[j] +=
+                part.scatter_[j] + difference * difference * whole.observed_[j] * part.observed_[j] / both;
+            whole.mean_[j] += difference * part.observed_[j] / both;
+            whole.observed_[j] = both;
+        }
+        for (Cluster cluster : part.clusters_) {
+            cluster.id = whole.next_id_++;
+            cluster.point_class = class_maps[p][static_cast<std::size_t>(cluster.point_class)];
+            cluster.time_mean += static_cast<double>(whole.seen_ - part.seen_);  // as old as it is in its part
+            whole.class_of_.push_back(cluster.point_class);
+            whole.clusters_.push_back(std::move(cluster));
+        }
+    }
+    whole.centroid_.assign(whole.clusters_.size() * whole.stride(), kNaN);
+    whole.rescale();
+    while (whole.clusters_.size() > whole.settings_.clusters)
+        whole.join_closest(whole.clusters_.size() - whole.settings_.clusters);
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+        const Clusters& part = *parts[p];
+        for (std::size_t i = 0; i < part.held_class_.size(); ++i)
+            whole.learn_one(part.held_value_.data() + i * whole.dimensions_,
+                            class_maps[p][static_cast<std::size_t>(part.held_class_[i])], whole.seen_);
+    }
+    whole.departed_.clear();
+    return whole;
+}
+
+Clusters::Arrays Clusters::arrays() const {
+    Clusters settled = *this;
+    settled.settle_past();
+    Arrays out;
+    for (const Cluster& cluster : settled.clusters_) {
+        out.cluster_id.push_back(cluster.id);
+        out.cluster_class.push_back(cluster.point_class);
+        append(out.cluster_moments, {cluster.count, cluster.time_mean, cluster.time_scatter});
+        append(out.cluster_observed, cluster.observed);
+        append(out.cluster_mean, cluster.mean);
+        append(out.cluster_scatter, cluster.scatter);
+    }
+    for (const Snapshot& snapshot : settled.snapshots_) {
+        out.snapshot.push_back(snapshot.time);
+        out.snapshot.push_back(static_cast<std::int64_t>(snapshot.clusters.size()));
+        for (const PastCluster& past : snapshot.clusters) {
+            out.past_id.push_back(past.id);
+            out.past_count.push_back(past.count);
+            append(out.past_observed, past.observed);
+            append(out.past_mean, past.mean);
+        }
+    }
+    out.held_value = held_value_;
+    out.held_class = held_class_;
+    for (const auto* each : {&observed_, &mean_, &scatter_, &shift_, &scale_}) append(out.moments, *each);
+    out.state = {seen_, next_id_, scaled_at_, chosen_time_};
+    return out;
+}
+
+Clusters Clusters::from_arrays(Settings settings, std::size_t dimensions, std::size_t classes, const Arrays& in) {
+    const auto require = [](bool holds, const char* what) {
+        if (!holds) throw DamagedModel(std::string("its clusters are damaged: ") + what);
+    };
+    const auto known = [&](std::int32_t c) { return c >= 0 && static_cast<std::size_t>(c) < classes; };
+    const std::size_t d = dimensions, n = in.cluster_id.size(), past = in.past_id.size();
+    require(in.cluster_class.size() == n && in.cluster_moments.size() == 3 * n, "their numbers differ");
+    require(
+        in.cluster_observed.size() == n * d && in.cluster_mean.size() == n * d && in.cluster_scatter.size() == n * d,
+        "their moments have other dimensions");
+    require(in.past_count.size() == past && in.past_observed.size() == past * d && in.past_mean.size() == past * d,
+            "those of the past have other dimensions");
+    require(in.held_value.size() == in.held_class.size() * d, "points held back and their classes differ in number");
+    require(in.moments.size() == 5 * d && in.state.size() == 4, "the moments of all points are missing");
+    require(n <= settings.clusters, "there are too many");
+    require(std::all_of(in.cluster_class.begin(), in.cluster_class.end(), known), "one has no class");
+    require(std::all_of(in.held_class.begin(), in.held_class.end(), known), "a point held back has no class");
+    for (const auto* each : {&in.cluster_moments, &in.cluster_observed, &in.cluster_mean, &in.cluster_scatter,
+                             &in.past_count, &in.past_observed, &in.past_mean, &in.moments})
+        require(all_finite(*each), "a moment is not finite");
+    for (const auto* each : {&in.cluster_observed, &in.cluster_scatter, &in.past_count, &in.past_observed})
+        require(none_negative(*each), "a moment is negative");
+    require(std::none_of(in.held_value.begin(), in.held_value.end(), [](double v) { return std::isinf(v); }),
+            "a value is infinite");
+    require(in.state[0] >= 0 && in.state[1] >= 0 && in.state[2] >= 0 && in.state[3] >= -1, "a counter is negative");
+    Clusters model(settings, dimensions);
+    model.classes_ = classes;
+    for (std::size_t i = 0; i < n; ++i) {
+        require(in.cluster_moments[3 * i] >= 1.0 && in.cluster_moments[3 * i + 2] >= 0.0, "one is empty");
+        require(in.cluster_id[i] >= 0 && in.cluster_id[i] < in.state[1], "one has no number");
+        model.class_of_.push_back(in.cluster_class[i]);
+        model.clusters_.push_back({in.cluster_id[i], in.cluster_class[i], in.cluster_moments[3 * i],
+                                   in.cluster_moments[3 * i + 1], in.cluster_moments[3 * i + 2],
+                                   row(in.cluster_observed, i, d), row(in.cluster_mean, i, d),
+                                   row(in.cluster_scatter, i, d)});
+    }
+    std::size_t at = 0;
+    std::int64_t before = 0;
+    for (std::size_t s = 0; 2 * s + 1 < in.snapshot.size(); ++s) {
+        const std::int64_t time = in.snapshot[2 * s], size = in.snapshot[2 * s + 1];
+        require(time > before && time <= in.state[0] && time % settings.snapshot_every == 0,
+                "the times of the past do not rise");
+        require(size >= 0 && at + static_cast<std::size_t>(size) <= past, "some of the past are missing");
+        before = time;
+        Snapshot snapshot{time, {}};
+        for (std::int64_t i = 0; i < size; ++i, ++at)
+            snapshot.clusters.push_back(
+                {in.past_id[at], in.past_count[at], row(in.past_observed, at, d), row(in.past_mean, at, d)});
+        model.snapshots_.push_back(std::move(snapshot));
+    }
+    require(at == past && in.snapshot.size() == 2 * model.snapshots_.size(), "there are past ones of no time");
+    model.held_value_ = in.held_value;
+    model.held_class_ = in.held_class;
+    model.observed_ = row(in.moments, 0, d);
+    model.mean_ = row(in.moments, 1, d);
+    model.scatter_ = row(in.moments, 2, d);
+    model.shift_ = row(in.moments, 3, d);
+    model.scale_ = row(in.moments, 4, d);
+    model.seen_ = in.state[0];
+    model.next_id_ = in.state[1];
+    model.scaled_at_ = in.state[2];
+    model.chosen_time_ = in.state[3];
+    model.centroid_.assign(n * model.stride(), kNaN);
+    for (std::size_t i = 0; i < n; ++i) model.place(i);
+    return model;
+}
+
+std::size_t Clusters::own_bytes() const noexcept {
+    const std::size_t d = dimensions_ * sizeof(double);
+    std::size_t bytes = sizeof(Clusters) + clusters_.size() * (sizeof(Cluster) + 3 * d) +
+                        centroid_.capacity() * sizeof(float) + held_value_.capacity() * sizeof(double) + 5 * d;
+    for (const Snapshot& snapshot : snapshots_) bytes += snapshot.clusters.size() * (sizeof(PastCluster) + 2 * d);
+    return bytes;
+}
+
+}  // namespace anystream::microclusters

@@ -1,0 +1,172 @@
+#include "anystream/subspace/block.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace anystream::subspace {
+
+namespace {
+
+std::vector<std::uint32_t> count_classes(std::span<const std::int32_t> point_class, std::size_t classes) {
+    std::vector<std::uint32_t> size(classes, 0);
+    for (const std::int32_t c : point_class) ++size[static_cast<std::size_t>(c)];
+    return size;
+}
+
+std::vector<std::uint32_t> lay_out_words(const std::vector<std::uint32_t>& class_size) {
+    std::vector<std::uint32_t> first(class_size.size() + 1, 0);
+    for (std::size_t c = 0; c < class_size.size(); ++c) first[c + 1] = first[c] + (class_size[c] + 63) / 64;
+    return first;
+}
+
+}  // namespace
+
+Block::Block(std::span<const float> values, std::span<const std::int32_t> point_class, std::size_t dimensions,
+             std::size_t classes, std::size_t ranges, const std::vector<std::uint32_t>& categorical)
+    : size_(point_class.size()),
+      ranges_(dimensions, ranges, categorical),
+      class_size_(count_classes(point_class, classes)),
+      first_word_(lay_out_words(class_size_)) {
+    std::vector<float> column;
+    std::vector<std::uint32_t> scratch;
+    for (std::size_t j = 0; j < dimensions; ++j) {
+        column.clear();
+        for (std::size_t p = 0; p < size_; ++p)
+            if (const float value = values[p * dimensions + j]; value == value) column.push_back(value);
+        ranges_.fit(j, column, scratch);
+    }
+    std::vector<float> row(ranges_.float_stride(), std::numeric_limits<float>::quiet_NaN());
+    std::vector<std::uint8_t> code(ranges_.code_stride(), kMissing), codes(size_ * dimensions);
+    for (std::size_t p = 0; p < size_; ++p) {
+        std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(p * dimensions), dimensions, row.begin());
+        ranges_.encode(row.data(), code.data());
+        std::copy_n(code.begin(), dimensions, codes.begin() + static_cast<std::ptrdiff_t>(p * dimensions));
+    }
+    find_middles(values, codes);
+    place(codes, point_class);
+}
+
+Block::Block(Ranges ranges, std::vector<float> middles, std::span<const std::uint8_t> codes,
+             std::span<const std::int32_t> point_class, std::size_t classes)
+    : size_(point_class.size()),
+      ranges_(std::move(ranges)),
+      class_size_(count_classes(point_class, classes)),
+      first_word_(lay_out_words(class_size_)),
+      middles_(std::move(middles)) {
+    place(codes, point_class);
+}
+
+void Block::find_middles(std::span<const float> values, std::span<const std::uint8_t> codes) {
+    const std::size_t dimensions = ranges_.dimensions();
+    for (std::size_t j = 0; j < dimensions; ++j) {
+        std::vector<double> sum(ranges_.ranges(j), 0.0), count(ranges_.ranges(j), 0.0);
+        for (std::size_t p = 0; p < size_; ++p) {
+            const std::uint8_t code = codes[p * dimensions + j];
+            if (code == kMissing) continue;
+            sum[code] += values[p * dimensions + j];
+            count[code] += 1.0;
+        }
+        for (std::size_t r = 0; r < sum.size(); ++r) {
+            const bool rare = ranges_.is_categorical(j) && r + 1 == sum.size();
+            middles_.push_back(count[r] == 0.0 || rare ? std::numeric_limits<float>::quiet_NaN()
+                                                       : static_cast<float>(sum[r] / count[r]));
+        }
+    }
+}
+
+std::vector<float> Block::remembered_values() const {
+    const std::size_t dimensions = ranges_.dimensions();
+    const auto all = codes();
+    std::vector<float> values(all.size(), std::numeric_limits<float>::quiet_NaN());
+    std::size_t first = 0;
+    for (std::size_t j = 0; j < dimensions; first += ranges_.ranges(j), ++j)
+        for (std::size_t p = 0; p < size_; ++p)
+            if (all[p * dimensions + j] != kMissing)
+                values[p * dimensions + j] = middles_[first + all[p * dimensions + j]];
+    return values;
+}
+
+void Block::place(std::span<const std::uint8_t> codes, std::span<const std::int32_t> point_class) {
+    const std::size_t classes = class_size_.size(), dimensions = ranges_.dimensions();
+    lists_ = Lists(std::size_t{64} * first_word_.back(), classes);
+    lists_.lay_out(ranges_, classes);
+    std::vector<std::size_t> next(classes);
+    for (std::size_t c = 0; c < classes; ++c) next[c] = std::size_t{64} * first_word_[c];
+    for (std::size_t p = 0; p < size_; ++p)
+        lists_.add(next[static_cast<std::size_t>(point_class[p])]++, codes.data() + p * dimensions, point_class[p]);
+    gini_.assign(lists_.lists(), 0.0F);
+    for (std::size_t list = 0; list < gini_.size(); ++list) {
+        if (lists_.count(list) == 0) continue;
+        double sum = 0.0, squares = 0.0;
+        for (std::size_t c = 0; c < classes; ++c) {
+            if (class_size_[c] == 0) continue;
+            const double presence = lists_.class_count(list)[c] / prior(c);
+            sum += presence;
+            squares += presence * presence;
+        }
+        gini_[list] = static_cast<float>(squares / (sum * sum));
+    }
+}
+
+std::vector<std::uint8_t> Block::codes() const {
+    const std::size_t dimensions = ranges_.dimensions();
+    std::vector<std::uint8_t> all(size_ * dimensions, 0);
+    std::size_t p = 0;
+    for (std::size_t c = 0; c < class_size_.size(); ++c) {
+        for (std::size_t i = 0; i < class_size_[c]; ++i, ++p) {
+            const std::size_t place = std::size_t{64} * first_word_[c] + i;
+            for (std::size_t j = 0; j < dimensions; ++j) {
+                if (lists_.lists_of(j) == 0) continue;  // one range: that of all points, known or missing
+                all[p * dimensions + j] = kMissing;
+                for (std::size_t r = 0; r < lists_.lists_of(j); ++r)
+                    if ((lists_.bits(lists_.first_list(j) + r)[place / 64] >> (place % 64) & 1) != 0)
+                        all[p * dimensions + j] = static_cast<std::uint8_t>(r);
+            }
+        }
+    }
+    return all;
+}
+
+std::vector<std::int32_t> Block::point_classes() const {
+    std::vector<std::int32_t> all;
+    for (std::size_t c = 0; c < class_size_.size(); ++c)
+        all.insert(all.end(), class_size_[c], static_cast<std::int32_t>(c));
+    return all;
+}
+
+Block Block::with_classes(std::size_t classes, std::span<const std::int32_t> new_name) const {
+    auto names = point_classes();
+    for (std::int32_t& c : names) c = new_name[static_cast<std::size_t>(c)];
+    return {ranges_, middles_, codes(), names, classes};
+}
+
+Block Block::widened(std::size_t dimensions, std::size_t most_ranges,
+                     const std::vector<std::uint32_t>& categorical) const {
+    Ranges wider(dimensions, most_ranges, categorical);
+    const std::size_t before = ranges_.dimensions();
+    for (std::size_t j = 0; j < before; ++j) wider.set(j, ranges_.cuts(j));
+    const auto narrow = codes();
+    std::vector<std::uint8_t> wide(size_ * dimensions, kMissing);
+    for (std::size_t p = 0; p < size_; ++p)
+        std::copy_n(narrow.begin() + static_cast<std::ptrdiff_t>(p * before), before,
+                    wide.begin() + static_cast<std::ptrdiff_t>(p * dimensions));
+    auto middles = middles_;
+    middles.resize(middles.size() + dimensions - before, std::numeric_limits<float>::quiet_NaN());
+    return {std::move(wider), std::move(middles), wide, point_classes(), class_size_.size()};
+}
+
+std::size_t Block::own_bytes() const noexcept {
+    return ranges_.own_bytes() + lists_.own_bytes() + (gini_.capacity() + middles_.capacity()) * sizeof(float) +
+           (class_size_.capacity() + first_word_.capacity()) * sizeof(std::uint32_t);
+}
+
+std::size_t Block::most_bytes(std::size_t points, std::size_t dimensions, std::size_t classes, std::size_t ranges,
+                              std::size_t categorical) {
+    const std::size_t words = (points + 63) / 64 + classes, stride = std::bit_ceil(std::max<std::size_t>(classes, 4));
+    const std::size_t lists = (dimensions - categorical) * ranges + categorical * kMostRanges;
+    return lists * (words * 8 + (1 + stride) * 2 + 12) + stride * words * 8 +
+           ranges * round_up(dimensions, kLimitBlock) * 4 + dimensions * 10 + stride * 8;
+}
+
+}  // namespace anystream::subspace

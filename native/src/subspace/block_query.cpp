@@ -1,0 +1,251 @@
+#include "anystream/subspace/block_query.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace anystream::subspace {
+
+namespace {
+
+constexpr std::uint32_t kStateVersion = 1;
+constexpr std::int64_t kProportionalBelow = 3, kUnbiasedAbove = 50;  // n_s, section III.B of the paper
+
+}  // namespace
+
+void BlockQuery::open(const Blocks& model, const BlockSampling& settings, const double* x) {
+    settings_ = settings;
+    x_.resize(round_up(model.dimensions(), kLimitBlock));
+    to_floats(x, model.dimensions(), x_.data());
+    steps_ = 0;
+    succeeded_ = failed_ = 0.0;
+    vote_.assign(model.classes(), 0.0);
+    fallback_.assign(model.classes(), 0.0);
+    if (settings.error > 0.0) test_.begin(model.classes());
+    prepare(model);
+    finished_ = model.only_class() >= 0 || model.size() == 0;
+}
+
+void BlockQuery::prepare(const Blocks& model) {
+    model_ = &model;
+    seed_ = record_seed(model.settings().seed, x_.data(), model.dimensions());
+    view_.resize(model.size());
+    for (View& view : view_) view.open = false;
+}
+
+double BlockQuery::power() const noexcept {
+    if (!settings_.adaptive) return settings_.power;
+    const std::int64_t number = steps_ + 1;  // of the sample to be taken
+    return number < kProportionalBelow ? 1.0 : number <= kUnbiasedAbove ? 0.5 : 0.0;
+}
+
+const BlockQuery::View& BlockQuery::look(const Block& block, std::size_t b) {
+    View& view = view_[b];
+    if (!view.open) {
+        view.code.assign(block.ranges().code_stride(), kMissing);
+        block.ranges().encode(x_.data(), view.code.data());
+        view.open = true;
+        view.power = -1.0;
+    }
+    if (const double wanted = power(); view.power != wanted) {
+        const Lists& lists = block.lists();
+        view.weights.clear(model_->dimensions());
+        for (std::size_t j = 0; j < model_->dimensions(); ++j) {
+            const bool drawable = view.code[j] != kMissing && lists.lists_of(j) > 0 &&
+                                  lists.count(lists.first_list(j) + view.code[j]) > 0;
+            if (!drawable) {
+                view.weights.push(0.0);
+                continue;
+            }
+            const double gini = block.gini(lists.first_list(j) + view.code[j]);
+            view.weights.push(wanted == 0.0   ? 1.0
+                              : wanted == 0.5 ? std::sqrt(gini)
+                              : wanted == 1.0 ? gini
+                                              : std::pow(gini, wanted));
+        }
+        view.power = wanted;
+    }
+    return view;
+}
+
+/// Eq. 6 for the class that dominates the points counted in count_.
+BlockQuery::Sampled BlockQuery::judge(const Block& block, std::size_t size) const {
+    std::size_t best = 0;
+    double most = -1.0;
+    for (std::size_t c = 0; c < count_.size(); ++c) {
+        if (count_[c] == 0) continue;
+        const double strength = settings_.dominant == Dominant::count ? count_[c] : count_[c] / block.prior(c);
+        const bool earlier = strength == most && model_->first_seen(c) < model_->first_seen(best);
+        if (strength > most || earlier) most = strength, best = c;
+    }
+    const double here = count_[best] / static_cast<double>(size), overall = block.prior(best);
+    if (overall == 1.0) return {best, std::numeric_limits<double>::infinity(), true};  // the block knows no other class
+    const double gamma = (here - overall) / std::sqrt(overall * (1.0 - overall) / static_cast<double>(size));
+    return {best, gamma, gamma > settings_.significance};
+}
+
+BlockQuery::Sampled BlockQuery::sample(const Block& block, const View& view, Generator& random) {
+    const Kernels& kernel = kernels();
+    const Lists& lists = block.lists();
+    const std::size_t words = lists.words(), classes = block.classes();
+    for (auto& buffer : narrowed_)
+        if (buffer.size() < words) buffer.resize(words);
+    count_.resize(classes);
+    next_count_.resize(classes);
+    for (std::size_t c = 0; c < classes; ++c) count_[c] = block.class_size(c);
+    std::size_t size = block.size();
+    const std::uint64_t* points = nullptr;  // all of them
+    std::uint64_t* spare = narrowed_[0].data();
+    Sampled found = judge(block, size);
+    draw_.begin(view.weights);
+    while (!found.success && static_cast<std::int64_t>(size) > settings_.fewest) {
+        const std::size_t j = draw_.next(view.weights, random);
+        if (j == DimensionDraw::kNone) break;
+        const std::size_t list = lists.first_list(j) + view.code[j];
+        if (points == nullptr) {
+            points = lists.bits(list);
+            size = lists.count(list);
+            std::copy_n(lists.class_count(list), classes, count_.begin());
+        } else {
+            std::size_t left = 0;
+            for (std::size_t c = 0; c < classes; ++c) {
+                const std::size_t from = block.first_word(c), to = block.first_word(c + 1);
+                next_count_[c] =
+                    count_[c] == 0 ? 0
+                                   : kernel.intersect(points + from, lists.bits(list) + from, spare + from, to - from);
+                left += next_count_[c];
+            }
+            if (left == 0 || left == size) continue;  // an empty subspace is undone
+            points = spare;
+            spare = points == narrowed_[0].data() ? narrowed_[1].data() : narrowed_[0].data();
+            size = left;
+            count_.swap(next_count_);
+        }
+        found = judge(block, size);
+    }
+    return found;
+}
+
+bool BlockQuery::step(const Blocks& model) {
+    model_ = &model;
+    if (finished_) return false;
+    const auto turn = static_cast<std::size_t>(steps_) % model.size();
+    const std::size_t b = model.size() - 1 - turn;
+    Generator random(seed_, static_cast<std::uint64_t>(steps_));
+    const Sampled found = sample(model.block(b), look(model.block(b), b), random);
+    const double amount = settings_.votes == Votes::plain ? 1.0 : std::clamp(found.gamma, 1e-9, 1e9);
+    const bool counts = found.success || settings_.failed == Failed::vote;
+    if (counts) {
+        vote_[found.dominant] += amount;
+        succeeded_ += amount;
+    } else if (settings_.failed == Failed::fallback) {
+        fallback_[found.dominant] += amount;
+        failed_ += amount;
+    }
+    ++steps_;
+    if (settings_.error > 0.0) {
+        std::fill(test_.votes().begin(), test_.votes().end(), 0.0);
+        if (counts) test_.votes()[found.dominant] = 1.0;
+        test_.update(1.0);
+    }
+    look_for_the_end(model);
+    return true;
+}
+
+void BlockQuery::look_for_the_end(const Blocks& model) {
+    finished_ = steps_ >= settings_.max_samples;
+    if (finished_ || settings_.votes != Votes::plain || succeeded_ == 0.0) return;
+    const std::size_t leader = label();
+    double second = 0.0;
+    for (std::size_t c = 0; c < vote_.size(); ++c)
+        if (c != leader) second = std::max(second, vote_[c]);
+    finished_ = vote_[leader] > second + static_cast<double>(settings_.max_samples - steps_);
+    if (!finished_ && settings_.error > 0.0) {
+        // Blocks that have had their turn in this round stand against those that have not.
+        const auto blocks = static_cast<double>(model.size());
+        const double ahead = std::fmod(static_cast<double>(steps_), blocks);
+        finished_ = test_.decided(leader, settings_.error, 2.0 * ahead * (1.0 - ahead / blocks));
+    }
+}
+
+const std::vector<double>* BlockQuery::deciding() const noexcept {
+    return succeeded_ > 0.0 ? &vote_ : failed_ > 0.0 ? &fallback_ : nullptr;
+}
+
+void BlockQuery::posterior(std::span<double> out) const {
+    double all = 0.0;
+    const auto* votes = deciding();
+    for (std::size_t c = 0; c < out.size(); ++c) {
+        out[c] = votes == nullptr ? 0.0 : (*votes)[c];
+        for (std::size_t b = 0; votes == nullptr && b < model_->size(); ++b) out[c] += model_->block(b).prior(c);
+        all += out[c];
+    }
+    for (double& each : out) each = all > 0.0 ? each / all : 1.0 / static_cast<double>(out.size());
+}
+
+std::size_t BlockQuery::label() const {
+    std::vector<double> proba(model_->classes());
+    posterior(proba);
+    return static_cast<std::size_t>(std::max_element(proba.begin(), proba.end()) - proba.begin());
+}
+
+std::vector<std::byte> BlockQuery::suspend() const {
+    StateWriter out;
+    out.value(kStateVersion);
+    out.value(settings_.power);
+    out.value(static_cast<std::uint8_t>(settings_.adaptive));
+    out.value(settings_.significance);
+    out.value(settings_.fewest);
+    out.value(static_cast<std::int32_t>(settings_.dominant));
+    out.value(static_cast<std::int32_t>(settings_.votes));
+    out.value(static_cast<std::int32_t>(settings_.failed));
+    out.value(settings_.max_samples);
+    out.value(settings_.error);
+    out.value(steps_);
+    out.value(static_cast<std::uint8_t>(finished_));
+    out.value(succeeded_);
+    out.value(failed_);
+    out.array(x_);
+    out.array(vote_);
+    out.array(fallback_);
+    if (settings_.error > 0.0) out.array(test_.wealth());
+    return out.take();
+}
+
+void BlockQuery::resume(const Blocks& model, std::span<const std::byte> state) {
+    StateReader in(state);
+    BlockQuery next;
+    in.require(in.value<std::uint32_t>() == kStateVersion, "it was written by another version");
+    BlockSampling& s = next.settings_;
+    s.power = in.value<double>();
+    s.adaptive = in.value<std::uint8_t>() != 0;
+    s.significance = in.value<double>();
+    s.fewest = in.value<std::int64_t>();
+    s.dominant = static_cast<Dominant>(in.value<std::int32_t>());
+    s.votes = static_cast<Votes>(in.value<std::int32_t>());
+    s.failed = static_cast<Failed>(in.value<std::int32_t>());
+    s.max_samples = in.value<std::int64_t>();
+    s.error = in.value<double>();
+    in.require(s.max_samples >= 0 && s.error >= 0.0 && s.error < 1.0 && s.fewest >= 0 && std::isfinite(s.power) &&
+                   std::isfinite(s.significance),
+               "its settings are damaged");
+    next.steps_ = in.value<std::int64_t>();
+    next.finished_ = in.value<std::uint8_t>() != 0;
+    next.succeeded_ = in.value<double>();
+    next.failed_ = in.value<double>();
+    in.array(next.x_, round_up(model.dimensions(), kLimitBlock), "the number of features differs");
+    in.array(next.vote_, model.classes(), "the number of classes differs");
+    in.array(next.fallback_, model.classes(), "the number of classes differs");
+    if (s.error > 0.0) {
+        next.test_.begin(model.classes());
+        const std::size_t size = next.test_.wealth().size();
+        in.array(next.test_.wealth(), size, "the number of classes differs");
+    }
+    in.end();
+    in.require(next.steps_ >= 0 && next.steps_ <= s.max_samples && (next.finished_ || model.size() > 0),
+               "its steps are damaged");
+    next.prepare(model);
+    *this = std::move(next);
+}
+
+}  // namespace anystream::subspace

@@ -1,0 +1,270 @@
+#include "anystream/subspace/blocks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "anystream/damaged_model.hpp"
+#include "anystream/subspace/random.hpp"
+
+namespace anystream::subspace {
+
+namespace {
+
+constexpr std::size_t kTakesPartAt = 16;  // a block takes part from block_size / kTakesPartAt points on
+
+}  // namespace
+
+Blocks::Blocks(BlocksSettings settings, std::size_t dimensions)
+    : settings_(std::move(settings)), dimensions_(dimensions) {
+    static_cast<void>(blocks_that_fit());  // throws if not even one does
+}
+
+std::size_t Blocks::blocks_that_fit() const {
+    const std::size_t each =
+        Block::most_bytes(settings_.block_size, dimensions_, classes_, settings_.ranges, settings_.categorical.size());
+    const std::size_t open = settings_.block_size * (dimensions_ * sizeof(float) + sizeof(std::int32_t));
+    if (settings_.most_bytes < open + each)
+        throw std::invalid_argument("max_bytes is " + std::to_string(settings_.most_bytes) + ", but one block of " +
+                                    std::to_string(settings_.block_size) + " points of " + std::to_string(dimensions_) +
+                                    " features takes up to " + std::to_string(open + each) +
+                                    " bytes; allow more, or use a smaller block_size");
+    return std::min(settings_.most_blocks, (settings_.most_bytes - open) / each);
+}
+
+void Blocks::learn(std::span<const double> values, std::span<const std::int32_t> labels) {
+    std::vector<float> row(round_up(dimensions_, kLimitBlock));
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        if (open_class_.size() == settings_.block_size) {
+            open_value_.clear();
+            open_class_.clear();
+            open_in_use_ = false;
+            built_ = 0;
+        }
+        to_floats(values.data() + i * dimensions_, dimensions_, row.data());
+        open_value_.insert(open_value_.end(), row.begin(), row.begin() + static_cast<std::ptrdiff_t>(dimensions_));
+        open_class_.push_back(labels[i]);
+        std::int64_t& first = first_seen_[static_cast<std::size_t>(labels[i])];
+        first = std::min(first, seen_++);
+        const std::size_t size = open_class_.size();
+        const bool alone = blocks_.size() == (open_in_use_ ? 1U : 0U);
+        const bool large_enough = alone || size * kTakesPartAt >= settings_.block_size;
+        const bool doubled = static_cast<std::int64_t>(size) >= 2 * built_;
+        if (size == settings_.block_size || (large_enough && doubled)) take_in();
+    }
+    find_only_class();
+}
+
+/// Builds the open block with all its points; the first time, older blocks may leave.
+void Blocks::take_in() {
+    auto block = std::make_shared<const Block>(open_value_, open_class_, dimensions_, classes_, settings_.ranges,
+                                               settings_.categorical);
+    built_ = static_cast<std::int64_t>(open_class_.size());
+    if (open_in_use_) {
+        blocks_.back() = std::move(block);
+        return;
+    }
+    ++begun_;
+    forget_some();
+    blocks_.push_back(std::move(block));
+    open_in_use_ = true;
+    const std::size_t most = blocks_that_fit();
+    if (blocks_.size() > most)
+        blocks_.erase(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(blocks_.size() - most));
+}
+
+void Blocks::forget_some() {
+    Generator random(settings_.seed ^ 0x5bd1e9955bd1e995ULL, static_cast<std::uint64_t>(begun_));
+    const double stays = std::exp2(-settings_.decay);
+    std::erase_if(blocks_, [&](const auto&) { return random.uniform() >= stays; });
+}
+
+void Blocks::find_only_class() {
+    only_class_ = -1;
+    for (const auto& block : blocks_) {
+        for (std::size_t c = 0; c < classes_; ++c) {
+            if (block->class_size(c) == 0) continue;
+            if (only_class_ >= 0 && only_class_ != static_cast<std::int32_t>(c)) {
+                only_class_ = -1;
+                return;
+            }
+            only_class_ = static_cast<std::int32_t>(c);
+        }
+    }
+}
+
+void Blocks::declare_classes(std::size_t classes) {
+    if (classes <= classes_) return;
+    const std::size_t before = std::exchange(classes_, classes);
+    try {
+        static_cast<void>(blocks_that_fit());
+    } catch (...) {
+        classes_ = before;
+        throw;
+    }
+    first_seen_.resize(classes, kNever);
+    std::vector<std::int32_t> same(before);
+    std::iota(same.begin(), same.end(), 0);
+    for (auto& block : blocks_) block = std::make_shared<const Block>(block->with_classes(classes, same));
+}
+
+void Blocks::widen(std::size_t dimensions, std::vector<std::uint32_t> categorical) {
+    Blocks wider = *this;
+    wider.dimensions_ = dimensions;
+    wider.settings_.categorical = std::move(categorical);
+    static_cast<void>(wider.blocks_that_fit());
+    for (auto& block : wider.blocks_)
+        block = std::make_shared<const Block>(
+            block->widened(dimensions, wider.settings_.ranges, wider.settings_.categorical));
+    wider.open_value_.assign(open_class_.size() * dimensions, std::numeric_limits<float>::quiet_NaN());
+    for (std::size_t p = 0; p < open_class_.size(); ++p)
+        std::copy_n(open_value_.begin() + static_cast<std::ptrdiff_t>(p * dimensions_), dimensions_,
+                    wider.open_value_.begin() + static_cast<std::ptrdiff_t>(p * dimensions));
+    *this = std::move(wider);
+}
+
+Blocks Blocks::merged(std::span<const Blocks* const> parts, std::span<const std::vector<std::int32_t>> class_maps,
+                      std::size_t classes) {
+    Blocks whole(parts[0]->settings_, parts[0]->dimensions_);
+    whole.declare_classes(classes);
+    struct Points {
+        std::vector<float> value;
+        std::vector<std::int32_t> point_class;
+    };
+    std::vector<Points> by_age;
+    const std::size_t d = whole.dimensions_;
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+        const Blocks& part = *parts[p];
+        whole.seen_ += part.seen_;
+        whole.begun_ = std::max(whole.begun_, part.begun_);
+        for (std::size_t c = 0; c < part.classes_; ++c) {
+            std::int64_t& first = whole.first_seen_[static_cast<std::size_t>(class_maps[p][c])];
+            first = std::min(first, part.first_seen_[c]);
+        }
+        if (by_age.size() < part.size()) by_age.resize(part.size());
+        for (std::size_t age = 0; age < part.size(); ++age) {
+            const bool open = age == 0 && part.open_in_use_;
+            const Block& block = part.block(part.size() - 1 - age);
+            const auto values = open ? part.open_value_ : block.remembered_values();
+            const auto labels = open ? part.open_class_ : block.point_classes();
+            by_age[age].value.insert(by_age[age].value.end(), values.begin(), values.end());
+            for (const std::int32_t c : labels)
+                by_age[age].point_class.push_back(class_maps[p][static_cast<std::size_t>(c)]);
+        }
+    }
+    for (std::size_t age = std::min(by_age.size(), whole.blocks_that_fit()); age-- > 0;) {
+        Points& points = by_age[age];
+        const std::size_t size = points.point_class.size(), kept = std::min(size, whole.settings_.block_size);
+        for (std::size_t i = 0; i < kept; ++i) {  // every (size / kept)-th
+            const std::size_t from = i * size / kept;
+            points.point_class[i] = points.point_class[from];
+            std::copy_n(points.value.begin() + static_cast<std::ptrdiff_t>(from * d), d,
+                        points.value.begin() + static_cast<std::ptrdiff_t>(i * d));
+        }
+        points.point_class.resize(kept);
+        points.value.resize(kept * d);
+        whole.blocks_.push_back(std::make_shared<const Block>(points.value, points.point_class, d, classes,
+                                                              whole.settings_.ranges, whole.settings_.categorical));
+    }
+    whole.find_only_class();
+    return whole;
+}
+
+Blocks::Arrays Blocks::arrays() const {
+    Arrays out;
+    const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+    for (const auto& block : blocks_) {
+        append(out.code, block->codes());
+        append(out.point_class, block->point_classes());
+        append(out.middle, block->middles());
+        out.block_size.push_back(static_cast<std::int64_t>(block->size()));
+        for (std::size_t j = 0; j < dimensions_; ++j) {
+            append(out.cut, block->ranges().cuts(j));
+            out.cut_end.push_back(static_cast<std::int64_t>(out.cut.size()));
+        }
+    }
+    out.open_value = open_value_;
+    out.open_class = open_class_;
+    out.first_seen = first_seen_;
+    out.state = {seen_, begun_, built_, open_in_use_ ? 1 : 0};
+    return out;
+}
+
+Blocks Blocks::from_arrays(BlocksSettings settings, std::size_t dimensions, std::size_t classes, const Arrays& in) {
+    const auto require = [](bool holds, const char* what) {
+        if (!holds) throw DamagedModel(std::string("its blocks are damaged: ") + what);
+    };
+    Blocks model(std::move(settings), dimensions);
+    model.declare_classes(classes);
+    const auto known = [&](std::int32_t c) { return c >= 0 && static_cast<std::size_t>(c) < classes; };
+    require(in.code.size() == in.point_class.size() * dimensions, "points and classes differ in number");
+    require(in.open_value.size() == in.open_class.size() * dimensions, "open points and classes differ in number");
+    require(in.open_class.size() <= model.settings_.block_size, "the open block is too large");
+    require(in.cut_end.size() == in.block_size.size() * dimensions, "not every feature has ranges");
+    require(std::all_of(in.point_class.begin(), in.point_class.end(), known), "a point has no class");
+    require(std::all_of(in.open_class.begin(), in.open_class.end(), known), "an open point has no class");
+    require(std::none_of(in.middle.begin(), in.middle.end(), [](float v) { return std::isinf(v); }),
+            "a middle is infinite");
+    require(std::none_of(in.open_value.begin(), in.open_value.end(), [](float v) { return std::isinf(v); }),
+            "a value is infinite");
+    require(in.state.size() == 4 && in.state[0] >= 0 && in.state[1] >= 0 && in.state[2] >= 0 &&
+                in.state[2] <= static_cast<std::int64_t>(in.open_class.size()) && in.state[3] >= 0 &&
+                in.state[3] <= (in.block_size.empty() ? 0 : 1),
+            "their counters do not agree");
+    require(in.first_seen.size() == classes, "not every class has a time");
+    std::size_t point = 0, cut = 0, middle = 0;
+    for (std::size_t b = 0; b < in.block_size.size(); ++b) {
+        require(in.block_size[b] > 0 && in.block_size[b] <= static_cast<std::int64_t>(model.settings_.block_size) &&
+                    point + static_cast<std::size_t>(in.block_size[b]) <= in.point_class.size(),
+                "a block has more points than there are");
+        const auto size = static_cast<std::size_t>(in.block_size[b]);
+        Ranges ranges(dimensions, model.settings_.ranges, model.settings_.categorical);
+        for (std::size_t j = 0; j < dimensions; ++j) {
+            const std::int64_t end = in.cut_end[b * dimensions + j];
+            const std::size_t most = (ranges.is_categorical(j) ? kMostRanges : model.settings_.ranges) - 1;
+            require(end >= static_cast<std::int64_t>(cut) && static_cast<std::size_t>(end) <= in.cut.size() &&
+                        static_cast<std::size_t>(end) - cut <= most,
+                    "a feature has too many ranges");
+            const std::span<const float> cuts(in.cut.data() + cut, static_cast<std::size_t>(end) - cut);
+            for (std::size_t i = 0; i < cuts.size(); ++i)
+                require(std::isfinite(cuts[i]) && (i == 0 || cuts[i - 1] < cuts[i]), "limits do not rise");
+            ranges.set(j, cuts);
+            cut = static_cast<std::size_t>(end);
+        }
+        std::size_t all_ranges = 0;
+        for (std::size_t j = 0; j < dimensions; ++j) all_ranges += ranges.ranges(j);
+        require(middle + all_ranges <= in.middle.size(), "not every range has a middle");
+        const auto from = in.middle.begin() + static_cast<std::ptrdiff_t>(middle);
+        std::vector<float> middles(from, from + static_cast<std::ptrdiff_t>(all_ranges));
+        middle += all_ranges;
+        const std::span<const std::uint8_t> codes(in.code.data() + point * dimensions, size * dimensions);
+        for (std::size_t i = 0; i < codes.size(); ++i)
+            require(codes[i] == kMissing || codes[i] < ranges.ranges(i % dimensions), "a point lies in no range");
+        model.blocks_.push_back(std::make_shared<const Block>(std::move(ranges), std::move(middles), codes,
+                                                              std::span(in.point_class.data() + point, size), classes));
+        point += size;
+    }
+    require(point == in.point_class.size() && cut == in.cut.size() && middle == in.middle.size(),
+            "there are points or limits of no block");
+    model.open_value_ = in.open_value;
+    model.open_class_ = in.open_class;
+    model.first_seen_ = in.first_seen;
+    model.seen_ = in.state[0];
+    model.begun_ = in.state[1];
+    model.built_ = in.state[2];
+    model.open_in_use_ = in.state[3] != 0;
+    model.find_only_class();
+    return model;
+}
+
+std::size_t Blocks::own_bytes() const noexcept {
+    std::size_t bytes =
+        sizeof(Blocks) + open_value_.capacity() * sizeof(float) + open_class_.capacity() * sizeof(std::int32_t);
+    for (const auto& block : blocks_) bytes += sizeof(Block) + block->own_bytes();
+    return bytes;
+}
+
+}  // namespace anystream::subspace

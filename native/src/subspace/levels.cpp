@@ -1,0 +1,288 @@
+#include "anystream/subspace/levels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "anystream/damaged_model.hpp"
+#include "anystream/portable_math.hpp"
+
+namespace anystream::subspace {
+
+Levels::Levels(LevelsSettings settings, std::size_t dimensions)
+    : settings_(std::move(settings)),
+      dimensions_(dimensions),
+      rule_(settings_.support, settings_.smoothing, settings_.kernel, settings_.affinity, dimensions) {
+    for (std::size_t l = 0; l < settings_.levels; ++l)
+        levels_.emplace_back(shape_of(l, settings_.levels), dimensions, classes_);
+    drop_levels_beyond_memory();
+    judged_ = settings_.label_delay > 0 ? levels_ : std::vector<Level>{};
+    regret_.assign(levels_.size(), 0.0);
+    weigh();
+}
+
+LevelShape Levels::shape_of(std::size_t l, std::size_t levels) const {
+    const bool long_one = levels > 2 && l + 2 >= levels;
+    const double cap = long_one ? settings_.class_cap : 1.0;
+    const auto most = static_cast<std::size_t>(std::ceil(cap * static_cast<double>(settings_.level_size)));
+    return {settings_.level_size, settings_.ranges, settings_.class_floor, std::max<std::size_t>(1, most),
+            settings_.categorical};
+}
+
+void Levels::drop_levels_beyond_memory() {
+    const std::size_t copies = settings_.label_delay > 0 ? 2 : 1;
+    const std::size_t each = copies * Level::most_bytes(shape_of(0, 1), dimensions_, classes_);
+    const std::size_t most = settings_.most_bytes / each;
+    if (most == 0)
+        throw std::invalid_argument("max_bytes is " + std::to_string(settings_.most_bytes) + ", but a level of " +
+                                    std::to_string(settings_.level_size) + " points of " + std::to_string(dimensions_) +
+                                    " features takes up to " + std::to_string(each) +
+                                    " bytes; allow more, or use a smaller level_size");
+    if (most >= levels_.size()) return;
+    levels_.erase(levels_.begin() + static_cast<std::ptrdiff_t>(most), levels_.end());
+    if (judged_.size() > most) judged_.erase(judged_.begin() + static_cast<std::ptrdiff_t>(most), judged_.end());
+    if (regret_.size() > most) regret_.resize(most);
+    weigh();
+}
+
+void Levels::declare_classes(std::size_t classes) {
+    if (classes <= classes_) return;
+    const std::size_t before = std::exchange(classes_, classes);
+    try {
+        drop_levels_beyond_memory();
+    } catch (...) {
+        classes_ = before;
+        throw;
+    }
+    for (Level& level : levels_) level.declare_classes(classes);
+    for (Level& level : judged_) level.declare_classes(classes);
+}
+
+void Levels::widen(std::size_t dimensions, std::vector<std::uint32_t> categorical) {
+    const auto before = std::pair(dimensions_, settings_.categorical);
+    dimensions_ = dimensions;
+    settings_.categorical = std::move(categorical);
+    try {
+        drop_levels_beyond_memory();
+    } catch (...) {
+        std::tie(dimensions_, settings_.categorical) = before;
+        throw;
+    }
+    for (Level& level : levels_) level.widen(dimensions, settings_.categorical);
+    for (Level& level : judged_) level.widen(dimensions, settings_.categorical);
+    rule_ = VoteRule(settings_.support, settings_.smoothing, settings_.kernel, settings_.affinity, dimensions);
+}
+
+void Levels::learn(std::span<const double> values, std::span<const std::int32_t> labels) {
+    std::vector<float> row(round_up(dimensions_, kLimitBlock));
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        to_floats(values.data() + i * dimensions_, dimensions_, row.data());
+        learn_one(row.data(), labels[i]);
+    }
+    weigh();
+}
+
+void Levels::learn_one(const float* x, std::int32_t point_class) {
+    if (settings_.label_delay > 0 && seen_ % settings_.label_delay == 0) judged_ = levels_;
+    if (seen_ % kJudgeEvery == kJudgeEvery - 1) judge(x, point_class);
+    std::int64_t stride = 1;
+    for (Level& level : levels_) {
+        if (seen_ % stride == 0 || level.wants(point_class)) level.insert(x, point_class, seen_);
+        if (stride < std::numeric_limits<std::int64_t>::max() / 65536)
+            stride *= static_cast<std::int64_t>(settings_.stride);
+    }
+    ++seen_;
+}
+
+void Levels::judge(const float* x, std::int32_t point_class) {
+    const auto& levels = settings_.label_delay > 0 ? judged_ : levels_;
+    const std::uint64_t seed = record_seed(settings_.seed, x, dimensions_);
+    const double most_loss = -portable_log(kLeastProbability);
+    std::vector<double> loss(levels.size(), most_loss);
+    double least = most_loss, most = 0.0;
+    for (std::size_t l = 0; l < levels.size(); ++l) {
+        const Level& level = levels[l];
+        if (level.size() == 0) continue;
+        view_.look(level, x);
+        double right = 0.0, all = 0.0;
+        for (std::uint64_t s = 0; s < kJudgeSamples; ++s) {
+            Generator random(seed, s);
+            vote_.clear(classes_);
+            sampler_.sample(level, view_, rule_, random, vote_);
+            for (const std::int32_t c : vote_.touched) all += vote_.value[static_cast<std::size_t>(c)];
+            all += vote_.prior;
+            const auto c = static_cast<std::size_t>(point_class);
+            right += vote_.value[c] + vote_.prior * level.prior(c);
+        }
+        loss[l] = -portable_log(std::max(right / all, kLeastProbability));
+    }
+    for (const double each : loss) least = std::min(least, each), most = std::max(most, each);
+    // Old losses fade only as far as the levels disagree: a long run of one class teaches nothing.
+    const double disagreement = std::min(1.0, (most - least) / (0.5 * most_loss));
+    const double keep = portable_exp(disagreement * portable_log(kForget));
+    for (std::size_t l = 0; l < levels.size(); ++l) regret_[l] = regret_[l] * keep + loss[l];
+}
+
+void Levels::weigh() {
+    const std::size_t n = levels_.size();
+    const auto asked = [&](std::size_t l) { return l == 0 || levels_[l].size() >= kFewestPoints; };
+    weight_.assign(n, 0.0);
+    share_.assign(n, 0.0);
+    double least = std::numeric_limits<double>::infinity(), sum = 0.0, roots = 0.0;
+    std::size_t in_use = 0;
+    for (std::size_t l = 0; l < n; ++l)
+        if (asked(l)) least = std::min(least, regret_.empty() ? 0.0 : regret_[l]), ++in_use;
+    for (std::size_t l = 0; l < n; ++l)
+        if (asked(l)) sum += weight_[l] = regret_.empty() ? 1.0 : portable_exp(-kEta * (regret_[l] - least));
+    for (std::size_t l = 0; l < n; ++l) {
+        if (!asked(l)) continue;
+        weight_[l] = (1.0 - kEvenShare) * weight_[l] / sum + kEvenShare / static_cast<double>(in_use);
+        roots += share_[l] = std::sqrt(weight_[l]);
+    }
+    for (double& share : share_) share /= roots;
+    only_class_ = -1;
+    for (std::size_t l = 0; l < n; ++l) {
+        for (std::size_t c = 0; asked(l) && c < classes_; ++c) {
+            if (levels_[l].class_size(c) == 0) continue;
+            if (only_class_ >= 0 && only_class_ != static_cast<std::int32_t>(c)) {
+                only_class_ = -1;
+                return;
+            }
+            only_class_ = static_cast<std::int32_t>(c);
+        }
+    }
+}
+
+Levels Levels::merged(std::span<const Levels* const> parts, std::span<const std::vector<std::int32_t>> class_maps,
+                      std::size_t classes) {
+    Levels whole(parts[0]->settings_, parts[0]->dimensions_);
+    whole.declare_classes(classes);
+    for (const Levels* part : parts) whole.seen_ += part->seen_;
+    struct Point {
+        std::int64_t age;
+        std::size_t part, place;
+    };
+    std::vector<float> row(round_up(whole.dimensions_, kLimitBlock), std::numeric_limits<float>::quiet_NaN());
+    const auto fill = [&](std::vector<Level>& levels, auto&& level_of) {
+        for (std::size_t l = 0; l < levels.size(); ++l) {
+            std::vector<Point> points;
+            for (std::size_t p = 0; p < parts.size(); ++p) {
+                const Level* level = level_of(*parts[p], l);
+                for (std::size_t i = 0; level != nullptr && i < level->size(); ++i)
+                    points.push_back({parts[p]->seen_ - level->arrivals()[i], p, i});
+            }
+            std::stable_sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.age > b.age; });
+            std::int64_t arrival = whole.seen_ - static_cast<std::int64_t>(points.size());
+            for (const auto& [age, p, i] : points) {
+                const Level& level = *level_of(*parts[p], l);
+                std::copy_n(level.values().data() + i * whole.dimensions_, whole.dimensions_, row.data());
+                levels[l].insert(row.data(), class_maps[p][static_cast<std::size_t>(level.point_class(i))], arrival++);
+            }
+        }
+    };
+    fill(whole.levels_,
+         [](const Levels& part, std::size_t l) { return l < part.levels_.size() ? &part.levels_[l] : nullptr; });
+    fill(whole.judged_,
+         [](const Levels& part, std::size_t l) { return l < part.judged_.size() ? &part.judged_[l] : nullptr; });
+    for (const Levels* part : parts)
+        for (std::size_t l = 0; l < whole.regret_.size() && l < part->regret_.size(); ++l)
+            whole.regret_[l] += part->regret_[l] / static_cast<double>(parts.size());
+    whole.weigh();
+    return whole;
+}
+
+Levels::Arrays Levels::arrays() const {
+    Arrays out;
+    const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+    for (const auto* levels : {&levels_, &judged_}) {
+        for (const Level& level : *levels) {
+            append(out.value, level.values());
+            append(out.point_class, level.point_classes());
+            append(out.arrival, level.arrivals());
+            append(out.level_state, std::vector{static_cast<std::int64_t>(level.size()), level.inserted_since_cut(),
+                                                level.size_at_cut(), std::int64_t{level.surprised()}});
+            append(out.constant, level.constants());
+            for (std::size_t j = 0; j < dimensions_; ++j) {
+                append(out.cut, level.ranges().cuts(j));
+                out.cut_end.push_back(static_cast<std::int64_t>(out.cut.size()));
+            }
+        }
+    }
+    out.regret = regret_;
+    out.seen = {seen_};
+    return out;
+}
+
+Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std::size_t classes, const Arrays& in) {
+    const auto require = [](bool holds, const char* what) {
+        if (!holds) throw DamagedModel(std::string("its levels are damaged: ") + what);
+    };
+    Levels model(std::move(settings), dimensions);
+    model.declare_classes(classes);
+    const std::size_t n = model.levels_.size(), all = n + model.judged_.size();
+    require(in.level_state.size() == 4 * all, "their number differs from the settings");
+    require(in.cut_end.size() == all * dimensions && in.constant.size() == all * dimensions,
+            "not every feature has ranges");
+    for (const float v : in.constant) require(!std::isinf(v), "a value is infinite");
+    require(in.regret.size() == n, "not every level has a record of its losses");
+    require(in.seen.size() == 1 && in.seen[0] >= 0, "the number of points seen is negative");
+    require(in.arrival.size() == in.point_class.size() && in.value.size() == in.point_class.size() * dimensions,
+            "points, classes and times differ in number");
+    for (const std::int32_t c : in.point_class)
+        require(c >= 0 && static_cast<std::size_t>(c) < classes, "a point has no class");
+    for (const std::int64_t t : in.arrival)
+        require(t >= 0 && t < in.seen[0], "a point came before the first or after the last");
+    for (const float v : in.value) require(!std::isinf(v), "a value is infinite");
+    std::size_t point = 0, cut = 0;
+    for (std::size_t l = 0; l < all; ++l) {
+        Level& level = l < n ? model.levels_[l] : model.judged_[l - n];
+        const std::int64_t* state = in.level_state.data() + 4 * l;
+        require(state[0] >= 0 && static_cast<std::size_t>(state[0]) <= level.capacity() &&
+                    point + static_cast<std::size_t>(state[0]) <= in.point_class.size(),
+                "a level has more points than places");
+        require(state[1] >= 0 && state[2] >= 0 && state[2] <= state[0] && (state[3] == 0 || state[3] == 1),
+                "their counters do not agree");
+        const auto size = static_cast<std::size_t>(state[0]);
+        Ranges ranges(dimensions, model.settings_.ranges, model.settings_.categorical);
+        for (std::size_t j = 0; j < dimensions; ++j) {
+            const std::int64_t end = in.cut_end[l * dimensions + j];
+            const std::size_t most = (ranges.is_categorical(j) ? kMostRanges : model.settings_.ranges) - 1;
+            require(end >= static_cast<std::int64_t>(cut) && static_cast<std::size_t>(end) <= in.cut.size() &&
+                        static_cast<std::size_t>(end) - cut <= most,
+                    "a feature has too many ranges");
+            const std::span<const float> cuts(in.cut.data() + cut, static_cast<std::size_t>(end) - cut);
+            for (std::size_t i = 0; i < cuts.size(); ++i)
+                require(std::isfinite(cuts[i]) && (i == 0 || cuts[i - 1] < cuts[i]),
+                        "the limits of a feature do not rise");
+            ranges.set(j, cuts);
+            cut = static_cast<std::size_t>(end);
+        }
+        level.restore({.values = {in.value.data() + point * dimensions, size * dimensions},
+                       .point_class = {in.point_class.data() + point, size},
+                       .arrival = {in.arrival.data() + point, size},
+                       .constants = {in.constant.data() + l * dimensions, dimensions},
+                       .since_cut = state[1],
+                       .size_at_cut = state[2],
+                       .surprised = state[3] == 1},
+                      std::move(ranges));
+        point += size;
+    }
+    require(point == in.point_class.size() && cut == in.cut.size(), "there are points or limits of no level");
+    for (const double regret : in.regret) require(std::isfinite(regret) && regret >= 0.0, "a loss is negative");
+    model.regret_ = in.regret;
+    model.seen_ = in.seen[0];
+    model.weigh();
+    return model;
+}
+
+std::size_t Levels::own_bytes() const noexcept {
+    std::size_t bytes = sizeof(Levels);
+    for (const Level& level : levels_) bytes += sizeof(Level) + level.own_bytes();
+    for (const Level& level : judged_) bytes += sizeof(Level) + level.own_bytes();
+    return bytes;
+}
+
+}  // namespace anystream::subspace

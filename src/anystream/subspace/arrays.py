@@ -1,0 +1,30 @@
+"""The arrays of which LOCUST models consist, as model files hold them."""
+
+from anystream.model_file import ArraySpec
+
+LEVEL_ARRAYS = {
+    "value": ArraySpec("float32", ("points", "d")),
+    "point_class": ArraySpec("int32", ("points",), low=0, high="classes-1"),
+    "arrival": ArraySpec("int64", ("points",), low=0),
+    "level_state": ArraySpec("int64", ("levels", 4), low=0),
+    "constant": ArraySpec("float32", ("levels", "d")),
+    "cut": ArraySpec("float32", ("cuts",), finite=True),
+    "cut_end": ArraySpec("int64", ("levels", "d"), low=0, high="cuts"),
+    "regret": ArraySpec("float64", ("weighed",), low=0, finite=True),
+    "seen": ArraySpec("int64", (1,), low=0),
+}
+"""The points of the levels and their ranges; the inverted lists are made again from them."""
+
+BLOCK_ARRAYS = {
+    "code": ArraySpec("uint8", ("points", "d")),
+    "point_class": ArraySpec("int32", ("points",), low=0, high="classes-1"),
+    "block_size": ArraySpec("int64", ("blocks",), low=1),
+    "middle": ArraySpec("float32", ("ranges",)),
+    "cut": ArraySpec("float32", ("cuts",), finite=True),
+    "cut_end": ArraySpec("int64", ("blocks", "d"), low=0, high="cuts"),
+    "open_value": ArraySpec("float32", ("open", "d")),
+    "open_class": ArraySpec("int32", ("open",), low=0, high="classes-1"),
+    "state": ArraySpec("int64", (4,), low=0),
+    "first_seen": ArraySpec("int64", ("classes",), low=0),
+}
+"""The ranges of the blocks and in which of them each point lies, and the block that is being filled."""

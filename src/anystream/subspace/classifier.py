@@ -1,0 +1,184 @@
+"""LOCUST as a classifier: local subspaces, drawn anew for each record."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, ClassVar
+
+from anystream import _native
+from anystream.anytime.stream_model import real_number, whole_number
+from anystream.subspace.arrays import LEVEL_ARRAYS
+from anystream.subspace.locust import Locust, error_rate
+from anystream.subspace.published import BlockLocustClassifier
+
+
+class LocustClassifier(Locust):
+    """Anytime classifier that samples local subspaces of a bounded memory of the stream.
+
+    Nothing is built beforehand but inverted lists: which remembered points lie in which range of which feature. A step
+    is one sample: features are drawn, those that tell classes apart around this record more often, until the points
+    that share the record's ranges are of one class or few; these vote. Any number of samples gives an answer.
+
+    The memory is a few levels of equally many points. Level ``l`` takes every ``stride ** l``-th point, so that the
+    levels together remember the last moments densely and the past thinly, and learning is constant work per point.
+    How far each level is trusted is learned from labelled points before they enter. `LocustClassifier.paper` makes the
+    classifier as published [1]_.
+
+    Parameters
+    ----------
+    n_levels : int, default=4
+        How many levels there are.
+    level_size : int, default=1024
+        Points of a level, at most 65,535.
+    stride : int, default=4
+        How much thinner each level is than the one before.
+    n_ranges : int, default=16
+        Ranges of about equal depth into which a numeric feature is cut; Phi in [1]_. At most 254.
+    support : int, default=24
+        A sample stops narrowing its subspace at so few points.
+    smoothing : float, default=1.0
+        How many points' worth the class shares of the level count in a vote.
+    kernel : float, default=0.5
+        How fast the vote of a point falls with every feature in which it lies in another range than the record.
+    affinity : float, default=0.3
+        How fast a whole sample's voice falls with the mismatch of its best point: a level that holds nothing like the
+        record speaks softly.
+    class_floor : int, default=2
+        So many points of every class stay in each level, however rare the class.
+    class_cap : float, default=0.5
+        Share of a level that one class may take in the two longest levels (of three or more), so that long runs of one
+        class cannot flush them. 1 switches it off.
+    label_delay : int, default=1000
+        How many points are learned between two answers that a level's age must be judged by: the block size if
+        records are answered and learned in blocks, the number of records that wait for their labels in general.
+    categorical : sequence of int or str, optional
+        Columns whose values are categories, coded as whole numbers. Each of the 253 most frequent is a range.
+    max_samples : int, default=100
+        Most samples of one record; n_s in [1]_. After them a query is exhausted.
+    confidence : float, optional
+        Stop a record's sampling as soon as the label is that of infinitely many samples with this probability, by a
+        test that may be looked at after every sample; the answer then counts as certified. None: sample until the
+        budget ends or no sample can matter.
+    max_bytes : int, optional
+        Most memory. The longest levels are left out until the rest fits.
+    budget : int, default=30
+        Samples per record that calls without a budget of their own spend.
+    seed : int, default=0
+        Seeds the samples. They depend on it and on the record's content alone, not on its place in a batch.
+    n_jobs : int, optional
+        Threads for batches; None or -1 is one per core. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The class labels. Those that appear later are appended.
+    n_features_in_ : int
+        Features of a record.
+    model_ : anystream._native.LocustLevels
+        The levels.
+
+    Notes
+    -----
+    Missing values (NaN): a feature that the record lacks is not drawn; a point that lacks it is in none of its lists.
+    Values are kept as 32-bit floats. A point answers as soon as it is learned. `fit` is learning in the order given.
+
+    A sample in level l draws features without replacement, with probability proportional to
+    ``max(0, KL) * s + 0.01 * s + 1e-6`` where, for the record's list of the feature with ``n_v`` of the level's ``n``
+    points, KL is the divergence of its (smoothed) class shares from those of the level and ``s = 1 - n_v / n``. A
+    feature that would leave no point is passed over.
+
+    References
+    ----------
+    .. [1] Aggarwal, Yu, "LOCUST: an online analytical processing framework for high dimensional classification of data
+       streams", ICDE 2008.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = LocustClassifier().fit(X[::2], y[::2])
+    >>> for budget in (1, 10, 100):
+    ...     print(budget, round(model.set_params(budget=budget).score(X[1::2], y[1::2]), 2))
+    1 0.8...
+    10 0.9...
+    100 0.9...
+    """
+
+    kind: ClassVar[str] = "locust"
+    _native_model: ClassVar[Any] = _native.LocustLevels
+    _arrays: ClassVar[Any] = LEVEL_ARRAYS
+
+    def __init__(
+        self,
+        *,
+        n_levels: int = 4,
+        level_size: int = 1024,
+        stride: int = 4,
+        n_ranges: int = 16,
+        support: int = 24,
+        smoothing: float = 1.0,
+        kernel: float = 0.5,
+        affinity: float = 0.3,
+        class_floor: int = 2,
+        class_cap: float = 0.5,
+        label_delay: int = 1000,
+        categorical: Sequence[Hashable] | None = None,
+        max_samples: int = 100,
+        confidence: float | None = None,
+        max_bytes: int | None = None,
+        budget: int = 30,
+        seed: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_levels = n_levels
+        self.level_size = level_size
+        self.stride = stride
+        self.n_ranges = n_ranges
+        self.support = support
+        self.smoothing = smoothing
+        self.kernel = kernel
+        self.affinity = affinity
+        self.class_floor = class_floor
+        self.class_cap = class_cap
+        self.label_delay = label_delay
+        self.categorical = categorical
+        self.max_samples = max_samples
+        self.confidence = confidence
+        self.max_bytes = max_bytes
+        self.budget = budget
+        self.seed = seed
+        self.n_jobs = n_jobs
+
+    def _model_settings(self) -> Any:
+        return _native.LocustLevelsSettings(
+            n_levels=whole_number("n_levels", self.n_levels, 1),
+            level_size=whole_number("level_size", self.level_size, 2),
+            stride=whole_number("stride", self.stride, 2),
+            n_ranges=whole_number("n_ranges", self.n_ranges, 2),
+            support=whole_number("support", self.support, 1),
+            smoothing=real_number("smoothing", self.smoothing),
+            kernel=real_number("kernel", self.kernel),
+            affinity=real_number("affinity", self.affinity),
+            class_floor=whole_number("class_floor", self.class_floor),
+            class_cap=real_number("class_cap", self.class_cap),
+            label_delay=whole_number("label_delay", self.label_delay),
+            max_bytes=-1 if self.max_bytes is None else whole_number("max_bytes", self.max_bytes),
+            seed=whole_number("seed", self.seed),
+            categorical=self._categorical_columns(),
+        )
+
+    def _query_settings(self) -> Any:
+        return _native.LocustSamplingSettings(
+            whole_number("max_samples", self.max_samples, 1), error_rate(self.confidence)
+        )
+
+    @staticmethod
+    def paper(**changes: Any) -> BlockLocustClassifier:
+        """LOCUST as published [1]_: blocks of 20,000 points, the gini index, plain votes, decay by block.
+
+        Parameters
+        ----------
+        **changes
+            Parameters of `BlockLocustClassifier` that differ.
+        """
+        return BlockLocustClassifier(**changes)

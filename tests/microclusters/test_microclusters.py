@@ -1,0 +1,128 @@
+"""Micro-clusters equal a plain reference that keeps the points, and keep what they promise."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference.microclusters import MicroClusters
+
+from anystream import ModelFileError, _native
+from anystream.microclusters import MicroClusterClassifier
+from anystream.model_file import read_model, write_model
+
+
+def drifting(seed, n, d, classes, missing=0.0):
+    random = np.random.default_rng(seed)
+    y = random.integers(0, classes, n)
+    X = random.normal(size=(n, d)) + 2 * y[:, None] + np.linspace(0, 6, n)[:, None]
+    X[random.random(X.shape) < missing] = np.nan
+    return X, y
+
+
+@settings(max_examples=25)
+@given(
+    seed=st.integers(0, 10_000),
+    n=st.integers(3, 160),
+    d=st.integers(1, 4),
+    classes=st.integers(1, 4),
+    clusters=st.sampled_from([1, 4, 12, 40]),
+    stale_after=st.sampled_from([20, 10_000]),
+    missing=st.sampled_from([0.0, 0.15]),
+)
+def test_clusters_horizons_and_answers_equal_those_of_the_reference(
+    seed, n, d, classes, clusters, stale_after, missing
+):
+    X, y = drifting(seed, n, d, classes, missing)
+    times = {"stale_after": stale_after, "snapshot_every": 10, "choose_every": 30, "hold_back": 3}
+    model = MicroClusterClassifier(n_clusters=clusters, budget=10**6, **times)
+    model.partial_fit(X, y, classes=range(classes))
+    plain = MicroClusters(d, clusters, **times)
+    for x, label in zip(X, y, strict=True):
+        plain.learn(x, label)
+    arrays = model.model_.arrays()
+    assert arrays["cluster_id"].tolist() == [c.number for c in plain.clusters]
+    assert arrays["cluster_moments"].reshape(-1, 3)[:, 0].tolist() == [len(c.points) for c in plain.clusters]
+    known = arrays["cluster_observed"].reshape(-1, d) > 0
+    mean = np.where(known, arrays["cluster_mean"].reshape(-1, d), np.nan)
+    np.testing.assert_allclose(mean, [c.mean for c in plain.clusters], rtol=1e-9, atol=1e-9)
+    assert arrays["state"][3] == (-1 if plain.chosen is None else plain.chosen)
+    assert model.predict(X[:10]).tolist() == [plain.predict(x) for x in X[:10]]
+
+
+@given(seed=st.integers(0, 10_000), blocks=st.integers(1, 5), missing=st.sampled_from([0.0, 0.3, 1.0]))
+def test_the_distance_leaves_missing_values_out(seed, blocks, missing):
+    random = np.random.default_rng(seed)
+    x, centroid = random.normal(size=(2, 16 * blocks)).astype(np.float32)
+    x[random.random(x.shape) < missing] = np.nan
+    found = _native.microcluster_distance(x, centroid)
+    np.testing.assert_allclose(found, np.nansum((x.astype(float) - centroid) ** 2), rtol=1e-5)
+
+
+def test_a_horizon_follows_a_change_of_concept():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(20_000, 2))
+    y = (X[:, 0] > 0).astype(int)
+    y[15_000:] = 1 - y[15_000:]
+    model = MicroClusterClassifier(n_clusters=100).fit(X, y)
+    assert model.model_.horizon_points <= 6_000
+    assert model.score(X[19_000:], y[19_000:]) > 0.85
+
+
+def test_accuracy_rises_with_the_clusters_compared():
+    X, y = drifting(1, 4000, 6, 5)
+    model = MicroClusterClassifier(n_clusters=300).fit(X, y)
+    accuracy = [np.mean(p == y) for p in model.staged_predict(X, stages=[1, 20, 300])]
+    assert accuracy[0] < accuracy[1] < accuracy[2]
+    assert (model.classify(X[:20], budget=10**6).steps <= model.model_.n_clusters).all()
+
+
+def test_clusters_stay_within_their_number_and_memory_is_told():
+    X, y = drifting(2, 5000, 5, 3)
+    model = MicroClusterClassifier(n_clusters=50).fit(X, y)
+    assert model.model_.n_clusters <= 50
+    assert 50 * 5 * 8 < model.memory_bytes_ < 10**6
+
+
+def test_a_model_goes_on_after_a_file(tmp_path):
+    X, y = drifting(3, 3000, 4, 3)
+    model = MicroClusterClassifier(n_clusters=60, snapshot_every=100, choose_every=300).fit(X[:2000], y[:2000])
+    model.save(tmp_path / "model.safetensors")
+    twin = MicroClusterClassifier._from_file(read_model(tmp_path / "model.safetensors"), mapped=False)
+    for each in (model, twin):
+        each.partial_fit(X[2000:], y[2000:])
+    assert np.array_equal(twin.predict_proba(X), model.predict_proba(X))
+
+
+def test_damaged_arrays_are_refused(tmp_path):
+    X, y = drifting(4, 3000, 4, 3)
+    model = MicroClusterClassifier(n_clusters=60).fit(X, y)
+    metadata, arrays = model._to_file()
+    changes = {
+        "cluster_class": lambda a: a + 9,
+        "cluster_moments": lambda a: -a,
+        "cluster_id": lambda a: a + 10**6,
+        "snapshot": lambda a: a[::-1].copy() * 3,
+        "past_count": lambda a: a[:-1],
+        "state": lambda a: a * 0,
+    }
+    for name, change in changes.items():
+        path = tmp_path / "model.safetensors"
+        write_model(path, kind=model.kind, version=1, metadata=metadata, arrays=arrays | {name: change(arrays[name])})
+        with pytest.raises(ModelFileError):
+            MicroClusterClassifier._from_file(read_model(path), mapped=False)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_clusters": 0}, "n_clusters is 0"),
+        ({"boundary": -1.0}, "boundary is -1"),
+        ({"hold_back": 1}, "hold_back is 1"),
+        ({"snapshot_every": 0}, "snapshot_every is 0"),
+    ],
+)
+def test_bad_parameters_are_refused_before_anything_changes(parameters, message):
+    model = MicroClusterClassifier(**parameters)
+    with pytest.raises(ValueError, match=message):
+        model.fit([[0.0], [1.0]], [0, 1])
+    assert not hasattr(model, "model_")

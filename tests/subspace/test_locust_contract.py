@@ -1,0 +1,51 @@
+"""LOCUST keeps scikit-learn's contract, river's and ours."""
+
+import pytest
+import river.checks
+import river.datasets
+import river.evaluate
+import river.metrics
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from anystream.anytime.checks import yield_anytime_checks
+from anystream.subspace import BlockLocustClassifier, LocustClassifier
+
+CLASSIFIERS = [
+    LocustClassifier(),
+    LocustClassifier(confidence=0.9, label_delay=0),
+    LocustClassifier.paper(),
+    BlockLocustClassifier(block_size=60, bias=4.0, votes="gamma", dominant="lift"),
+]
+
+
+@parametrize_with_checks(CLASSIFIERS)
+def test_scikit_learn_accepts_it(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    "check", [c for e in CLASSIFIERS for c in yield_anytime_checks(e)], ids=lambda c: c.func.__name__
+)
+def test_it_keeps_the_anytime_contract(check):
+    check()
+
+
+def river_checks():
+    for number, estimator in enumerate(CLASSIFIERS):
+        model = estimator.clone()
+        for check in river.checks.yield_checks(model):
+            if check.__name__ not in model._unit_test_skips():
+                yield pytest.param(estimator, check, id=f"{number}-{check.__name__}")
+
+
+@pytest.mark.parametrize(("estimator", "check"), list(river_checks()))
+def test_river_accepts_it(estimator, check):
+    check(estimator.clone())
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=range(len(CLASSIFIERS)))
+def test_it_learns_a_river_stream(estimator):
+    metric = river.evaluate.progressive_val_score(
+        river.datasets.Phishing(), estimator.clone(), river.metrics.Accuracy()
+    )
+    assert metric.get() > 0.8
