@@ -64,5 +64,6 @@ struct Counter {
 void bind_stop(nb::module_& m);
 void bind_bayes_tree(nb::module_& m);
 void bind_tree_shape(nb::module_& m);
+void bind_drift(nb::module_& m);
 
 }  // namespace anystream::bindings

@@ -5,4 +5,5 @@ NB_MODULE(_native, m) {
     anystream::bindings::bind_stop(m);
     anystream::bindings::bind_bayes_tree(m);
     anystream::bindings::bind_tree_shape(m);
+    anystream::bindings::bind_drift(m);
 }
