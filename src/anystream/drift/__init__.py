@@ -10,6 +10,7 @@ Examples
 True
 """
 
+from anystream.drift.detector import DriftDetector, river_detector
 from anystream.drift.dynamic_weighted_majority import DynamicWeightedMajority
 from anystream.drift.gaussian_naive_bayes import GaussianNaiveBayes
 from anystream.drift.online_tree import OnlineTree2
@@ -18,8 +19,10 @@ from anystream.drift.wcea import WCEA
 
 __all__ = [
     "WCEA",
+    "DriftDetector",
     "DynamicWeightedMajority",
     "GaussianNaiveBayes",
     "OnlineTree2",
     "SEAEnsemble",
+    "river_detector",
 ]

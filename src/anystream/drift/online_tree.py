@@ -70,8 +70,9 @@ class OnlineTree2(StreamClassifier):
     --------
     >>> from anystream.streams import SEA
     >>> stream = SEA(concepts=(7, 9), drifts=(2000,), seed=1)
-    >>> model = OnlineTree2().fit(*stream.take(3000))
-    >>> model.score(*stream.take(500, start=3000)) > 0.9
+    >>> model = OnlineTree2().fit(*stream.take(2000))
+    >>> before = model.score(*stream.take(500, start=3000))
+    >>> model.partial_fit(*stream.take(1000, start=2000)).score(*stream.take(500, start=3000)) > before
     True
     """
 

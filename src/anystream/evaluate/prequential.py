@@ -1,0 +1,123 @@
+"""Test, then train: every record is answered before its label is learned."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from anystream.anytime.budget import BudgetLike
+from anystream.drift.detector import DriftDetector
+from anystream.evaluate.learner import as_learner
+from anystream.evaluate.recorder import Batch, Recorder, as_stream, stream_name
+from anystream.evaluate.run import Run
+from anystream.streams.parameters import whole_number
+
+BLOCK = 4096  # records read from a stream at a time
+
+
+def prequential(
+    model: Any,
+    stream: Any,
+    *,
+    batch_size: int = 1,
+    delay: int = 0,
+    warm_up: int = 0,
+    n_records: int | None = None,
+    window: int = 500,
+    budget: BudgetLike = None,
+    detector: DriftDetector | None = None,
+    method: str | None = None,
+) -> Run:
+    """Run a classifier through a stream, testing each record or batch before it is learned.
+
+    Parameters
+    ----------
+    model : classifier
+        Of scikit-learn's surface (`partial_fit`, `predict`) or river's (`learn_one`, `predict_one`). It learns.
+    stream : stream or pair (X, y)
+        A generator or data set of `anystream.streams`, or arrays.
+    batch_size : int, default=1
+        Records that are tested together and then learned together.
+    delay : int, default=0
+        Labels come late: a batch is learned only after `delay` further records were tested. Labels that would come
+        after the end are never learned.
+    warm_up : int, default=0
+        Records at the beginning that are learned without being tested.
+    n_records : int, optional
+        How many records to read, the warm-up included. Default: all; a stream without end needs it.
+    window : int, default=500
+        Answers that make one point of the error curve.
+    budget : int, timedelta or Budget, optional
+        Passed on to an anytime classifier with each question: steps per record, or time per batch.
+    detector : DriftDetector, optional
+        Told of each answer whether it was wrong; what it reports is in the run's `detections`.
+    method : str, optional
+        The name in tables. Default: the class of the model.
+
+    Examples
+    --------
+    >>> from anystream.drift import DynamicWeightedMajority
+    >>> from anystream.streams import SEA
+    >>> stream = SEA(concepts=(7, 9), drifts=(2000,), seed=1, n_records=4000)
+    >>> run = prequential(DynamicWeightedMajority(), stream, window=100)
+    >>> run.accuracy > 0.85, run.drifts, len(run.errors())
+    (True, (2000,), 40)
+    """
+    size = whole_number("batch_size", batch_size, least=1)
+    late = whole_number("delay", delay, least=0)
+    ahead = whole_number("warm_up", warm_up, least=0)
+    point = whole_number("window", window, least=1)
+    source = as_stream(stream)
+    length = _length(source, n_records)
+    learner = as_learner(model, budget=budget, classes=getattr(source, "classes", None), singly=size == 1)
+    recorder = Recorder(learner, detector)
+    waiting: deque[tuple[int, Batch]] = deque()  # batches whose labels are on their way, with the answer they wait for
+    for X, y in _cut(source, ahead, size, length):
+        if ahead:
+            recorder.learn(X, y)
+            ahead = 0
+            continue
+        recorder.test(X, y)
+        waiting.append((recorder.n_answers + late, (X, y)))
+        while waiting and waiting[0][0] <= recorder.n_answers:
+            recorder.learn(*waiting.popleft()[1])
+    skipped = whole_number("warm_up", warm_up, least=0)
+    drifts = tuple(at - skipped for at in getattr(source, "drifts", ()) if skipped < at < skipped + recorder.n_answers)
+    return recorder.run(
+        method=method or type(model).__name__,
+        stream=stream_name(source),
+        seed=getattr(source, "seed", None),
+        window=point,
+        drifts=drifts,
+    )
+
+
+def _length(source: Any, n_records: int | None) -> int | None:
+    if n_records is not None:
+        return whole_number("n_records", n_records, least=1)
+    if hasattr(source, "n_records") and source.n_records is None:
+        raise ValueError(f"{stream_name(source)} has no end; say with n_records how many records to read")
+    return None
+
+
+def _cut(source: Any, warm_up: int, size: int, length: int | None) -> Iterator[Batch]:
+    """The warm-up as one batch, then batches of `size`, up to `length` records in all.
+
+    Streams are read in blocks, since small batches cost more to make than to learn.
+    """
+    left = length
+    block = size * max(1, BLOCK // size)
+    first = True
+    for X, y in source.batches(block if warm_up == 0 else warm_up):
+        if left is not None:
+            X, y = X[:left], y[:left]
+            left -= len(y)
+        if len(y) == 0:
+            return
+        if warm_up and first:
+            yield X, y
+            first = False
+            continue
+        for at in range(0, len(y), size):
+            yield X[at : at + size], y[at : at + size]
