@@ -9,8 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 class DriftDetector(Protocol):
     """Watches a sequence of numbers, such as errors of 0 and 1, for a change.
 
-    River's detectors are of this form: `ADWIN`, `KSWIN`, `PageHinkley`, and the binary ones `DDM`, `EDDM`, `HDDM_A`,
-    `HDDM_W`. None is written here.
+    River's detectors are of this form: `ADWIN`, `KSWIN`, `PageHinkley`, and the binary ones `DDM`, `EDDM`, `FHDDM`,
+    `HDDMA`, `HDDMW`. None is written here.
     """
 
     @property
@@ -47,11 +47,13 @@ def river_detector(name: str, **parameters: Any) -> DriftDetector:
         from river import drift
     except ImportError:
         raise ImportError("drift detectors are river's; install river") from None
-    for module in (drift, drift.binary):
-        if isinstance(found := getattr(module, name, None), type) and hasattr(found, "drift_detected"):
-            detector: DriftDetector = found(**parameters)
-            return detector
-    known = sorted(
-        name for module in (drift, drift.binary) for name in module.__all__ if hasattr(getattr(module, name), "update")
-    )
-    raise ValueError(f"river has no drift detector {name!r}; it has {', '.join(known)}")
+    known = {
+        found.__name__: found
+        for module in (drift, drift.binary)
+        for found in vars(module).values()
+        if isinstance(found, type) and hasattr(found, "drift_detected")
+    }
+    if name not in known:
+        raise ValueError(f"river has no drift detector {name!r}; it has {', '.join(sorted(known))}")
+    detector: DriftDetector = known[name](**parameters)
+    return detector

@@ -145,6 +145,8 @@ def best_split(rows: NDArray[np.float64], labels: NDArray[np.int32], least: int)
         Fewest records on either side.
     """
     n = len(labels)
+    if n < 2:
+        return None
     one_hot = np.eye(int(labels.max()) + 1)[labels]
     whole = one_hot.sum(axis=0)
     order = np.argsort(rows, axis=0, kind="stable")  # missing values last

@@ -168,8 +168,9 @@ class WCEA(AnytimeClassifierMixin, ChunkEnsemble):
     def merge(cls, models: Sequence[Self]) -> Self:
         """One ensemble from those of several streams; parameters are those of the first.
 
-        The newest chunks are put together and a new member is learned from them; the members of all models, weighed on
-        that same data, are kept as far as the capacity allows.
+        The newest chunks are put together and a new member is learned from them; the older members of all models,
+        weighed on that same data, are kept as far as the capacity allows. Members that never saw a class cannot vote
+        for it, so the parts should have met the same classes.
         """
         if not models:
             raise ValueError("there is no model to merge; give at least one")

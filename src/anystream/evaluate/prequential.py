@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
+
+import numpy as np
 
 from anystream.anytime.budget import BudgetLike
 from anystream.drift.detector import DriftDetector
@@ -106,18 +109,23 @@ def _cut(source: Any, warm_up: int, size: int, length: int | None) -> Iterator[B
 
     Streams are read in blocks, since small batches cost more to make than to learn.
     """
-    left = length
-    block = size * max(1, BLOCK // size)
-    first = True
-    for X, y in source.batches(block if warm_up == 0 else warm_up):
-        if left is not None:
-            X, y = X[:left], y[:left]
-            left -= len(y)
-        if len(y) == 0:
-            return
-        if warm_up and first:
-            yield X, y
-            first = False
-            continue
-        for at in range(0, len(y), size):
-            yield X[at : at + size], y[at : at + size]
+    left = math.inf if length is None else length
+    wanted = warm_up or size
+    kept: Batch | None = None
+    for X, y in source.batches(BLOCK):
+        if not isinstance(X, np.ndarray) or X.ndim != 2:
+            raise TypeError(f"the records of {stream_name(source)} are no rows of numbers; a run needs such")
+        if len(y) > left:
+            X, y = X[: int(left)], y[: int(left)]
+        left -= len(y)
+        if kept is not None:
+            X, y = np.concatenate([kept[0], X]), np.concatenate([kept[1], y])
+        at = 0
+        while len(y) - at >= wanted:
+            yield X[at : at + wanted], y[at : at + wanted]
+            at, wanted = at + wanted, size
+        kept = X[at:], y[at:]
+        if left == 0:
+            break
+    if kept is not None and len(kept[1]):
+        yield kept
