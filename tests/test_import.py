@@ -7,7 +7,17 @@ import pytest
 
 import anystream
 
-HEAVY = ["matplotlib", "pandas", "polars", "river", "rich", "typer", "scipy.stats", "sklearn.ensemble", "sklearn.datasets"]
+HEAVY = [
+    "matplotlib",
+    "pandas",
+    "polars",
+    "river",
+    "rich",
+    "typer",
+    "scipy.stats",
+    "sklearn.ensemble",
+    "sklearn.datasets",
+]
 
 
 def modules_after(statement):

@@ -46,9 +46,9 @@ def percent(share: float, _place: int = 0) -> str:
     Examples
     --------
     >>> percent(0.975), percent(0.9)
-    ('97.5 %', '90 %')
+    ('97.5%', '90%')
     """
-    return f"{share * 100:.6g} %"
+    return f"{share * 100:.6g}%"
 
 
 def step_ticks(last: int) -> list[int]:

@@ -50,12 +50,12 @@ class AnytimeCurve:
     >>> curve = AnytimeCurve([0, 1, 2, 3, 4], [0.5, 0.6, 0.8, 0.7, 0.9], n_records=10)
     >>> print(curve)
     steps  accuracy
-        0    50.0 %
-        1    60.0 %
-        2    80.0 %
-        3    70.0 %
-        4    90.0 %
-    avg 75.0 %, max 90.0 %, mon 97.5 % (normalised 91.7 %), area 70.0 %, log area 73.5 %; 10 records
+        0     50.0%
+        1     60.0%
+        2     80.0%
+        3     70.0%
+        4     90.0%
+    avg 75.0%, max 90.0%, mon 97.5% (normalised 91.7%), area 70.0%, log area 73.5%; 10 records
     """
 
     stages: NDArray[np.int64]
@@ -190,16 +190,16 @@ class AnytimeCurve:
     def __str__(self) -> str:
         shown = self.milestones()
         width = max(len("steps"), len(str(shown[-1])))
-        rows = [f"{stage:>{width}}  {self.at(stage) * 100:6.1f} %" for stage in shown]
+        rows = [f"{stage:>{width}}  {self.at(stage):8.1%}" for stage in shown]
         return "\n".join([f"{'steps':>{width}}  accuracy", *rows, self.summary()])
 
     def summary(self) -> str:
         """The measures in one line."""
         records = f"{self.n_records:,} record{'s' if self.n_records > 1 else ''}"
         return (
-            f"avg {self.avg * 100:.1f} %, max {self.max * 100:.1f} %, mon {self.mon * 100:.1f} % "
-            f"(normalised {self.mon_normalised * 100:.1f} %), area {self.area * 100:.1f} %, "
-            f"log area {self.log_area * 100:.1f} %; {records}"
+            f"avg {self.avg:.1%}, max {self.max:.1%}, mon {self.mon:.1%} "
+            f"(normalised {self.mon_normalised:.1%}), area {self.area:.1%}, "
+            f"log area {self.log_area:.1%}; {records}"
         )
 
     def __repr__(self) -> str:

@@ -141,12 +141,11 @@ class PerformanceProfile:
             raise ValueError(f"this is no JSON ({error}); use the text that to_json gave") from None
         if not isinstance(found, dict) or found.get("format") != _FORMAT:
             raise ValueError(f"this JSON is not of the format {_FORMAT!r}; use the text that to_json gave")
-        for name, kind in (("stages", int), ("accuracy", float), ("n_records", int)):
-            values = found.get(name)
-            values = values if isinstance(values, list) else [values]
-            if not all(type(value) is kind for value in values):
-                raise ValueError(f"{name!r} of this profile is missing or no {kind.__name__}; use the text of to_json")
-        return cls(np.array(found["stages"]), np.array(found["accuracy"]), found["n_records"])
+        stages, accuracy, n_records = (found.get(name) for name in ("stages", "accuracy", "n_records"))
+        for name, values in (("stages", stages), ("accuracy", accuracy), ("n_records", [n_records])):
+            if not isinstance(values, list) or any(type(value) not in (int, float) for value in values):
+                raise ValueError(f"{name!r} of this profile is {found.get(name)!r}; use the text that to_json gave")
+        return cls(np.array(stages), np.array(accuracy), int(n_records))
 
     def __repr__(self) -> str:
         return (

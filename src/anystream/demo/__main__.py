@@ -6,9 +6,9 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ STEPS = 200
 LOADS = (0.5, 1.0, 2.0, 5.0, 10.0)
 DEADLINE_S = 0.1
 PICTURE = Path("demo.png")
+
+Show: TypeAlias = Callable[[list[Load], str | None], None]
+"""Takes the loads so far, and a note on what comes next; None at the end."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -57,7 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         "[cyan]anytime[/]: everyone in the queue gets an equal share of the time left.\n"
         f"[magenta]fixed[/]:   {STEPS} steps for everyone, and no work on what would be late anyway."
     )
-    loads = _replay_all(model, X_test, y_test, capacity, options, out, messages)
+    with _growing_table(out, messages) as show:
+        loads = replay_loads(model, X_test, y_test, capacity, seconds=options.seconds, seed=options.seed, show=show)
     out.print(verdict(loads[-1], STEPS))
 
     out.print()
@@ -72,24 +76,24 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         prog="python -m anystream.demo",
         description="Watch a classifier answer every record of a stream by its deadline.",
     )
-    parser.add_argument("--seconds", type=_positive, default=1.5, help="length of each phase (default: %(default)s)")
+    parser.add_argument("--seconds", type=_seconds, default=1.5, help="length of each phase (default: %(default)s)")
     parser.add_argument("--seed", type=_seed, default=0, help="seeds the split, the model and the arrivals")
     parser.add_argument("--no-plot", action="store_true", help=f"do not write {PICTURE}")
     return parser.parse_args(argv)
 
 
-def _positive(text: str) -> float:
-    value = float(text)
-    if not 0.0 < value <= 3600.0:
-        raise argparse.ArgumentTypeError(f"{text} is no length of time; use seconds between 0 and 3600")
-    return value
+def _seconds(text: str) -> float:
+    with suppress(ValueError):
+        if 0.0 < (value := float(text)) <= 3600.0:
+            return value
+    raise argparse.ArgumentTypeError(f"{text!r} is no length of a phase; use seconds above 0, up to 3600")
 
 
 def _seed(text: str) -> int:
-    value = int(text)
-    if not 0 <= value < 2**32:
-        raise argparse.ArgumentTypeError(f"{text} is no seed; use a whole number from 0 to 4294967295")
-    return value
+    with suppress(ValueError):
+        if 0 <= (value := int(text)) < 2**32:
+            return value
+    raise argparse.ArgumentTypeError(f"{text!r} is no seed; use a whole number from 0 to 4294967295")
 
 
 def _digits(seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[Any], NDArray[Any]]:
@@ -105,7 +109,7 @@ def _digits(seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArra
     return moved.reshape(-1, 64), X_test, np.tile(y_train, len(moves)), y_test
 
 
-def _measure_capacity(model: BayesTreeClassifier, X: NDArray[np.float64], seconds: float = 0.5) -> float:
+def _measure_capacity(model: BayesTreeClassifier, X: NDArray[np.float64], seconds: float = 1.0) -> float:
     """Records a second that `model` answers at its full budget, in batches as the fixed policy takes them."""
     batch = X[:64]
     model.classify(batch)  # threads and caches
@@ -115,37 +119,36 @@ def _measure_capacity(model: BayesTreeClassifier, X: NDArray[np.float64], second
     return answered / elapsed
 
 
-def _replay_all(
+def replay_loads(
     model: BayesTreeClassifier,
     X: NDArray[np.float64],
     y: NDArray[Any],
     capacity: float,
-    options: argparse.Namespace,
-    out: Console,
-    messages: Console,
+    *,
+    seconds: float,
+    seed: int,
+    show: Show,
 ) -> list[Load]:
-    """Each load twice, once for each policy; the table grows on a terminal, and is printed once elsewhere."""
+    """A stream of so many seconds at each load, answered twice; `show` sees the loads so far and what comes next."""
     per_deadline = capacity * DEADLINE_S
     anytime = DeadlineShare(STEPS)
     fixed = FixedSteps(STEPS, batch_size=max(1, round(per_deadline / 20)), seconds_per_record=1 / capacity)
     queue_size = max(64, round(4 * LOADS[-1] * per_deadline))  # what four deadlines bring at the highest load
-    rng = np.random.default_rng(options.seed)
+    rng = np.random.default_rng(seed)
     loads: list[Load] = []
-    with _growing_table(out, messages) as show:
-        for factor in LOADS:
-            stream = bursty_stream(X, y, rate=factor * capacity, seconds=options.seconds, rng=rng)
-            show(loads, f"load {factor:g}: {len(stream):,} records in {options.seconds:g} s, once for each budget …")
-            outcomes = [
-                replay(model, stream, policy, deadline_s=DEADLINE_S, queue_size=queue_size)
-                for policy in (anytime, fixed)
-            ]
-            loads.append(Load(factor, *outcomes))
-        show(loads, None)
+    for factor in LOADS:
+        stream = bursty_stream(X, y, rate=factor * capacity, seconds=seconds, rng=rng)
+        show(loads, f"load {factor:g}: {len(stream):,} records in {seconds:g} s, once for each budget ...")
+        outcomes = [
+            replay(model, stream, policy, deadline_s=DEADLINE_S, queue_size=queue_size) for policy in (anytime, fixed)
+        ]
+        loads.append(Load(factor, *outcomes))
+    show(loads, None)
     return loads
 
 
 @contextmanager
-def _growing_table(out: Console, messages: Console) -> Iterator[Callable[[list[Load], str | None], None]]:
+def _growing_table(out: Console, messages: Console) -> Iterator[Show]:
     """Shows the loads so far and a note: in place on a terminal; elsewhere notes on stderr and the last table alone."""
     if out.is_terminal:
         with Live(console=out, auto_refresh=False) as live:
@@ -160,9 +163,16 @@ def _draw(curve: AnytimeCurve, loads: list[Load], out: Console, messages: Consol
     except ImportError:
         messages.print(f"no {PICTURE}: it needs matplotlib; install anystream\\[report]")
         return
-    draw(curve, loads, PICTURE, deadline_s=DEADLINE_S, steps=STEPS)
+    try:
+        draw(curve, loads, PICTURE, deadline_s=DEADLINE_S, steps=STEPS)
+    except OSError as error:
+        messages.print(f"no {PICTURE}: {error.strerror}; run it in a folder that can be written, or with --no-plot")
+        return
     out.print(f"picture: {PICTURE.resolve()}", soft_wrap=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

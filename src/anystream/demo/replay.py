@@ -72,8 +72,9 @@ class Policy(Protocol):
 class DeadlineShare:
     """Everyone in the queue gets an equal share of the time to the earliest deadline.
 
-    Half of that time, to be exact: the other half is for those who arrive meanwhile. Then no batch makes the next one
-    late: batches settle at a third of the deadline, and an answer comes after two thirds of it at most.
+    Half of that time, to be exact: the other half is for those who arrive meanwhile. A batch then takes half a
+    deadline D at most, so nobody has waited longer than D/2 when the next one begins, and that one takes half of what
+    is left: every answer is there after 3/4 D.
     """
 
     most_steps: int
@@ -90,7 +91,7 @@ class DeadlineShare:
 class FixedSteps:
     """Everyone gets the same number of steps, in batches of the order of arrival.
 
-    To be fair to it: no work goes to a record whose deadline is nearer than twice the time that a batch takes.
+    To be fair to it: no work goes to a record whose deadline is nearer than four times what a batch takes.
     """
 
     steps: int
@@ -100,7 +101,7 @@ class FixedSteps:
     def __call__(self, left_s: NDArray[np.float64]) -> tuple[int, int, Budget]:
         """Give up those who would be late, and answer the first of the others."""
         batch_s = min(self.batch_size, len(left_s)) * self.seconds_per_record
-        lost = int(np.searchsorted(left_s, 2 * batch_s))
+        lost = int(np.searchsorted(left_s, 4 * batch_s))
         return lost, min(self.batch_size, len(left_s) - lost), Budget(steps=self.steps)
 
 

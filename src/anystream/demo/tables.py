@@ -97,7 +97,7 @@ def _bar(width: float, ascii_only: bool) -> str:
 
 
 def _percent(share: float) -> str:
-    return "-" if share != share else f"{share * 100:.1f} %"
+    return "-" if share != share else f"{share:.1%}"
 
 
 def _judged(share: float) -> Text:
