@@ -25,6 +25,7 @@ from anystream.drift import (
     DynamicWeightedMajority,
     GaussianNaiveBayes,
     OnlineTree2,
+    ResetOnDrift,
     SEAEnsemble,
     river_detector,
 )
@@ -43,8 +44,9 @@ LEARNERS = [
     lambda: WCEA(chunk_size=30),
     lambda: WCEA(BayesTreeClassifier(), chunk_size=30, folds=2),
     OnlineTree2,
+    ResetOnDrift,
 ]
-NAMES = ["naive-bayes", "sea", "sea-quality", "dwm", "wcea", "wcea-bayes-tree", "online-tree"]
+NAMES = ["naive-bayes", "sea", "sea-quality", "dwm", "wcea", "wcea-bayes-tree", "online-tree", "reset"]
 each_learner = pytest.mark.parametrize("make", LEARNERS, ids=NAMES)
 
 
@@ -220,6 +222,8 @@ def test_a_swap_of_the_classes_is_followed(make):
         (DynamicWeightedMajority(theta=2), "theta is 2; use a number from 0 to 1"),
         (DynamicWeightedMajority(period=0), "period is 0"),
         (OnlineTree2(decline="x"), "decline is 'x'"),
+        (ResetOnDrift(keep=0), "keep is 0; use a whole number from 1 on"),
+        (ResetOnDrift(detector="Oracle"), "river has no drift detector 'Oracle'"),
         (OnlineTree2(max_window=4), "max_window is 4; use a whole number from 8 on"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -351,6 +355,17 @@ def test_any_classifier_can_be_a_member_of_an_ensemble_of_chunks(ensemble, membe
         model.partial_fit(np.full((1, 3), np.nan), ["below"])
 
 
+@pytest.mark.parametrize("ensemble", [WCEA, SEAEnsemble, DynamicWeightedMajority, ResetOnDrift])
+def test_a_stretch_of_one_class_does_not_stop_members_that_need_two(ensemble):
+    X, y = np.random.default_rng(0).normal(size=(400, 2)), np.repeat([0, 1, 0, 1], 100)
+    X[:, 0] += 6 * y
+    chunks = {"chunk_size": 50} if ensemble in (WCEA, SEAEnsemble) else {}
+    model = ensemble(Perceptron(), **chunks).fit(X, y)
+    assert model.predict_proba(X).shape == (400, 2)
+    late = ensemble(Perceptron(), **chunks).partial_fit(X[:100], y[:100])
+    assert late.partial_fit(X[100:], y[100:]).predict(X[100:200]).mean() > 0.9
+
+
 @pytest.mark.filterwarnings("ignore:divide by zero")  # scikit-learn's, of the prior of a class without records
 def test_experts_that_cannot_take_a_new_class_make_room_for_one_that_can():
     X, y = RandomRBF(n_classes=3, seed=3, n_centers=6).take(900)
@@ -405,6 +420,32 @@ def test_the_detectors_of_river_fit_the_protocol(name):
     assert isinstance(detector, DriftDetector)
     detector.update(0)
     assert detector.drift_detected is False
+
+
+class Impatient:
+    """Cries wolf after every tenth error."""
+
+    def __init__(self):
+        self.errors = 0
+
+    @property
+    def drift_detected(self):
+        return self.errors >= 10
+
+    def update(self, x):
+        self.errors += x
+
+
+def test_a_detector_of_ones_own_can_be_plugged_in():
+    X, y = np.random.default_rng(0).random((300, 2)), np.random.default_rng(1).integers(0, 2, 300)
+    detector = Impatient()
+    model = ResetOnDrift(detector=detector, keep=5).fit(X, y)
+    assert len(model.resets_) > 5
+    assert detector.errors == 0  # a copy was used
+    with pytest.raises(TypeError, match="detector is 7; use the name"):
+        ResetOnDrift(detector=7).fit(X, y)
+    with pytest.raises(TypeError, match="DecisionTreeClassifier has no partial_fit"):
+        ResetOnDrift(DecisionTreeClassifier()).fit(X, y)
 
 
 def test_an_unknown_detector_is_refused_with_those_there_are():

@@ -6,17 +6,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from anystream.anytime.checks import yield_anytime_checks
 from anystream.bayes_tree import BayesTreeClassifier
-from anystream.drift import WCEA, DynamicWeightedMajority, GaussianNaiveBayes, OnlineTree2, SEAEnsemble
+from anystream.drift import WCEA, DynamicWeightedMajority, GaussianNaiveBayes, OnlineTree2, ResetOnDrift, SEAEnsemble
 
 ALL = [
     GaussianNaiveBayes(),
     SEAEnsemble(),
-    SEAEnsemble.street_kim(chunk_size=20),
     DynamicWeightedMajority(),
     WCEA(),
-    WCEA(GaussianNaiveBayes(), chunk_size=20),
     WCEA(BayesTreeClassifier(n_jobs=1), chunk_size=40, folds=2),
     OnlineTree2(),
+    ResetOnDrift(detector="PageHinkley"),
 ]
 
 

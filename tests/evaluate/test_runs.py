@@ -182,6 +182,14 @@ def test_runs_say_how_they_went():
         assert word in text
 
 
+def test_drifts_that_the_curve_cannot_show_are_left_out():
+    stream = SEA(concepts=(7, 9, 6, 8, 5), drifts=(30, 210, 290, 980), seed=2, n_records=1010)
+    run = prequential(GaussianNaiveBayes(), stream, window=100, batch_size=10)
+    assert [found.at for found in run.recoveries()] == [2, 9]  # 30 has no past, 210 and 290 share a point
+    assert "drift at 290" in str(run)
+    assert "drift at 210" not in str(run)
+
+
 def small_comparison():
     return compare(
         {"NB": GaussianNaiveBayes, "DWM": DynamicWeightedMajority},

@@ -14,6 +14,7 @@ from anystream.drift.detector import DriftDetector, river_detector
 from anystream.drift.dynamic_weighted_majority import DynamicWeightedMajority
 from anystream.drift.gaussian_naive_bayes import GaussianNaiveBayes
 from anystream.drift.online_tree import OnlineTree2
+from anystream.drift.reset import ResetOnDrift
 from anystream.drift.sea import SEAEnsemble
 from anystream.drift.wcea import WCEA
 
@@ -23,6 +24,7 @@ __all__ = [
     "DynamicWeightedMajority",
     "GaussianNaiveBayes",
     "OnlineTree2",
+    "ResetOnDrift",
     "SEAEnsemble",
     "river_detector",
 ]

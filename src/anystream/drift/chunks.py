@@ -65,9 +65,10 @@ class ChunkEnsemble(StreamClassifier):
             self._close_chunk(1 + max(int(numbers.max()) for _, numbers in self._pending))
 
     def _close_chunk(self, n_classes: int) -> None:
-        self._learn_chunk(*self._gathered(), n_classes)
+        rows, numbers = self._gathered()
+        self._pending, self._n_pending = [], 0  # should a member fail to learn the chunk, the others stay as they are
+        self._learn_chunk(rows, numbers, n_classes)
         self.n_chunks_ += 1
-        self._pending, self._n_pending = [], 0
 
     def _renew_provisional(self, n_classes: int) -> None:
         size = 1 << (self._n_pending.bit_length() - 1)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from anystream.anytime.base import AnytimeClassifierMixin
@@ -36,15 +37,20 @@ class Member:
     def fit(self, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Learn a batch from nothing."""
         self.width = rows.shape[1]
+        if (numbers == numbers[0]).all():
+            self.estimator = DummyClassifier()  # many classifiers refuse a single class; it needs no learning
         self.estimator.fit(rows, numbers)
 
     def learn(self, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Learn further records."""
         if self.width == 0:
             self.width = rows.shape[1]
-            self.estimator.partial_fit(rows, numbers, classes=np.arange(n_classes, dtype=np.int32))
-        else:
-            self.estimator.partial_fit(np.ascontiguousarray(rows[:, : self.width]), numbers)
+            if n_classes == 1:
+                self.estimator = DummyClassifier().fit(rows, numbers)
+            else:
+                self.estimator.partial_fit(rows, numbers, classes=np.arange(n_classes, dtype=np.int32))
+        elif not isinstance(self.estimator, DummyClassifier):
+            self.estimator.partial_fit(self._seen(rows), numbers)
 
     def knows(self, number: int) -> bool:
         """Whether it can learn a class: one that it was told of when it began, any if it has not begun."""
@@ -80,6 +86,11 @@ class Member:
 
 class TreeMember(Member):
     """One of scikit-learn's decision trees, asked without its checks: these cost more than the answer."""
+
+    def fit(self, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Learn a batch from nothing."""
+        self.width = rows.shape[1]
+        self.estimator.fit(rows, numbers)
 
     def proba(self, rows: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
         """Class shares of the leaf of each record."""
@@ -122,6 +133,16 @@ class MomentsMember(Member):
 
 class AnytimeMember(Member):
     """An anytime classifier, to which a budget is passed on."""
+
+    def fit(self, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Learn a batch from nothing."""
+        self.width = rows.shape[1]
+        self.estimator.fit(rows, numbers)
+
+    def learn(self, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Learn further records."""
+        self.width = self.width or rows.shape[1]
+        self.estimator.partial_fit(self._seen(rows), numbers)
 
     def answer(
         self, rows: NDArray[np.float64], n_classes: int, budget: Budget

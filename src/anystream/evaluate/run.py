@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -107,7 +106,8 @@ class Run:
             ("answering", f"{1e6 * self.seconds_answering / max(1, len(self.truth)):.1f} µs per answer"),
             ("learning", f"{self.seconds_learning:.2f} s"),
         ]
-        for drift, found in zip(self.drifts, self.recoveries(), strict=False):
+        judged = _judged(self.drifts, self.window, len(self.errors()))
+        for (drift, _, _), found in zip(judged, self.recoveries(), strict=True):
             end = "back after" if found.recovered else "not back in"
             rows.append((f"drift at {drift}", f"up {found.depth:.3f}, {end} {found.time} x {self.window} answers"))
         if self.detections:
@@ -122,6 +122,11 @@ def recoveries(
     errors: NDArray[np.float64], drifts: tuple[int, ...], window: int, **options: Any
 ) -> tuple[Recovery, ...]:
     """Judge every drift that lies inside the curve; each until the next one."""
-    points = [drift // window for drift in drifts if 0 < drift // window < len(errors)]
-    ends = [*points, len(errors)]
-    return tuple(recovery(errors, at, until=end, **options) for at, end in pairwise(ends) if at < end)
+    return tuple(recovery(errors, at, until=end, **options) for _, at, end in _judged(drifts, window, len(errors)))
+
+
+def _judged(drifts: tuple[int, ...], window: int, n_points: int) -> list[tuple[int, int, int]]:
+    """The drifts that a curve shows, with their first and last points: of several within one point the last."""
+    inside = [(drift, drift // window) for drift in drifts if 0 < drift // window < n_points]
+    ends = [*(at for _, at in inside[1:]), n_points]
+    return [(drift, at, end) for (drift, at), end in zip(inside, ends, strict=False) if at < end]
