@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from anystream.drift.members import Member, allows_nan, new_member
-from anystream.drift.stream_classifier import StreamClassifier, whole
+from anystream.drift.stream_classifier import StreamClassifier, stacked, whole
 
 
 class ChunkEnsemble(StreamClassifier):
@@ -81,11 +81,8 @@ class ChunkEnsemble(StreamClassifier):
         self._n_provisional = size
 
     def _gathered(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        width = max(rows.shape[1] for rows, _ in self._pending)  # features may have joined while the chunk filled
-        padded = [
-            np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=np.nan) for rows, _ in self._pending
-        ]
-        return np.vstack(padded), np.concatenate([numbers for _, numbers in self._pending])
+        rows = stacked(rows for rows, _ in self._pending)  # features may have joined while the chunk filled
+        return rows, np.concatenate([numbers for _, numbers in self._pending])
 
     def _new_member(self) -> Member:
         return new_member(self._member_estimator(), self.seed + self.n_chunks_)

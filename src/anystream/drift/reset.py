@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from anystream.drift.detector import DriftDetector, river_detector
 from anystream.drift.gaussian_naive_bayes import GaussianNaiveBayes
 from anystream.drift.members import Member, allows_nan, new_member
-from anystream.drift.stream_classifier import StreamClassifier, whole
+from anystream.drift.stream_classifier import StreamClassifier, stacked, whole
 
 
 class ResetOnDrift(StreamClassifier):
@@ -89,8 +89,7 @@ class ResetOnDrift(StreamClassifier):
 
     def _begin_with(self, records: list[tuple[NDArray[np.float64], int]], n_classes: int) -> None:
         member = new_member(self._watched_estimator(), self.seed + len(self.resets_))
-        width = len(records[-1][0])
-        rows = np.vstack([np.pad(row, (0, width - len(row)), constant_values=np.nan) for row, _ in records])
+        rows = stacked(row[np.newaxis] for row, _ in records)
         member.learn(rows, np.array([number for _, number in records], dtype=np.int32), n_classes)
         self._member = member
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from abc import abstractmethod
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -183,6 +184,15 @@ class StreamClassifier(RiverFaceMixin, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def stacked(blocks: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Blocks of rows as one; columns that a block does not have yet are missing (NaN) in it."""
+    given = list(blocks)
+    width = max(block.shape[1] for block in given)
+    if all(block.shape[1] == width for block in given):
+        return np.vstack(given)
+    return np.vstack([np.pad(b, ((0, 0), (0, width - b.shape[1])), constant_values=np.nan) for b in given])
 
 
 def whole(name: str, value: object, *, least: int = 1) -> int:

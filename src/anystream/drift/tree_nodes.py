@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from anystream.drift.stream_classifier import stacked
+
 FIRST_ROOM = 16
 
 
@@ -124,8 +126,7 @@ def gathered(node: Leaf | Split) -> Window:
             leaves.append(at.window.view())
         else:
             stack += [at.left, at.right]
-    width = max(rows.shape[1] for rows, _, _ in leaves)
-    rows = np.vstack([np.pad(r, ((0, 0), (0, width - r.shape[1])), constant_values=np.nan) for r, _, _ in leaves])
+    rows = stacked(rows for rows, _, _ in leaves)
     labels = np.concatenate([labels for _, labels, _ in leaves])
     times = np.concatenate([times for _, _, times in leaves])
     order = np.argsort(times, kind="stable")

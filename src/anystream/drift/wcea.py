@@ -19,7 +19,7 @@ from anystream.drift.chunks import ChunkEnsemble
 from anystream.drift.committee import Committee
 from anystream.drift.committee_query import CommitteeQuery
 from anystream.drift.members import AnytimeMember, Member, allows_nan
-from anystream.drift.stream_classifier import whole
+from anystream.drift.stream_classifier import stacked, whole
 
 
 class WCEA(AnytimeClassifierMixin, ChunkEnsemble):
@@ -185,23 +185,23 @@ class WCEA(AnytimeClassifierMixin, ChunkEnsemble):
         for model in models[1:]:
             classes = extend_classes(classes, model.classes_)
         maps = [class_numbers(classes, model.classes_) for model in models]
-        whole_ = models[0].clone()
-        whole_._begin(models[0].n_features_in_)
-        whole_.classes_, whole_.columns_ = classes, dict(models[0].columns_)
-        whole_.n_features_in_ = models[0].n_features_in_
+        merged = models[0].clone()
+        merged._begin(models[0].n_features_in_)
+        merged.classes_, merged.columns_ = classes, dict(models[0].columns_)
+        merged.n_features_in_ = models[0].n_features_in_
         if hasattr(models[0], "feature_names_in_"):
-            whole_.feature_names_in_ = models[0].feature_names_in_
+            merged.feature_names_in_ = models[0].feature_names_in_
         learned = [(model, numbers) for model, numbers in zip(models, maps, strict=True) if model.n_chunks_]
         if learned:
-            whole_.n_chunks_ = max(model.n_chunks_ for model, _ in learned)
+            merged.n_chunks_ = max(model.n_chunks_ for model, _ in learned)
             older = [m.renumbered(numbers) for model, numbers in learned for m in model.committee_.members[1:]]
-            rows = np.vstack([model._newest_chunk[0] for model, _ in learned])
+            rows = stacked(model._newest_chunk[0] for model, _ in learned)
             newest = np.concatenate([numbers[model._newest_chunk[1]] for model, numbers in learned])
-            whole_._add_member(older, rows, newest, len(classes))
+            merged._add_member(older, rows, newest, len(classes))
         for model, numbers in zip(models, maps, strict=True):
             for rows, theirs in model._pending:
-                whole_._learn(rows, numbers[theirs], len(classes))
-        return whole_
+                merged._learn(rows, numbers[theirs], len(classes))
+        return merged
 
     # -- what the contract asks --------------------------------------------------------------------------------------
 
