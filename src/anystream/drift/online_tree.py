@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter, deque
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,6 +114,7 @@ class OnlineTree2(StreamClassifier):
         self._take(leaf, row, number, hit)
         for split in path:
             split.hit_rate += (hit - split.hit_rate) / 32
+            split.newest.append(number)
             split.n_unreviewed += 1
         for depth, split in enumerate(path):  # the highest split that is of no use takes all below it along
             if split.n_unreviewed >= self.review_every:
@@ -165,14 +167,12 @@ class OnlineTree2(StreamClassifier):
             Leaf.of(Window(rows[part], labels[part], times[part]), leaf.counts) for part in (goes_left, ~goes_left)
         )
         hits = (left.hit_rate * len(left.window) + right.hit_rate * len(right.window)) / n
-        return Split(feature, threshold, self._grown(left), self._grown(right), hits)
+        newest = deque(labels[-self.review_every :].tolist(), maxlen=self.review_every)
+        return Split(feature, threshold, self._grown(left), self._grown(right), hits, newest)
 
     def _is_useless(self, split: Split) -> bool:
-        newest = gathered(split).view()[1][-self.review_every :]
-        if len(newest) == 0:
-            return True
-        largest = int(np.bincount(newest).max())
-        return largest == len(newest) or split.hit_rate < largest / len(newest) - 0.02
+        largest = Counter(split.newest).most_common(1)[0][1]
+        return largest == len(split.newest) or split.hit_rate < largest / len(split.newest) - 0.02
 
     def _as_leaf(self, split: Split) -> Leaf | Split:
         window = gathered(split)

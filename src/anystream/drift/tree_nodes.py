@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -110,6 +111,7 @@ class Split:
     left: Leaf | Split
     right: Leaf | Split
     hit_rate: float
+    newest: deque[int]  # classes of the newest records that came through
     n_unreviewed: int = 0  # records since the split was last asked whether it is of use
 
     def side(self, row: NDArray[np.float64]) -> Leaf | Split:

@@ -7,14 +7,14 @@ from typing import Any
 from anystream.anytime.budget import BudgetLike
 from anystream.drift.detector import DriftDetector
 from anystream.evaluate.learner import as_learner
-from anystream.evaluate.recorder import Recorder, as_stream, stream_name
+from anystream.evaluate.recorder import Recorder, StreamLike, as_stream, stream_name
 from anystream.evaluate.run import Run
 from anystream.streams.parameters import whole_number
 
 
 def interleaved(
     model: Any,
-    stream: Any,
+    stream: StreamLike,
     *,
     train: int = 80,
     test: int = 60,

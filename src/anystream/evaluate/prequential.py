@@ -12,7 +12,7 @@ import numpy as np
 from anystream.anytime.budget import BudgetLike
 from anystream.drift.detector import DriftDetector
 from anystream.evaluate.learner import as_learner
-from anystream.evaluate.recorder import Batch, Recorder, as_stream, stream_name
+from anystream.evaluate.recorder import Batch, Recorder, Stream, StreamLike, as_stream, stream_name
 from anystream.evaluate.run import Run
 from anystream.streams.parameters import whole_number
 
@@ -21,7 +21,7 @@ BLOCK = 4096  # records read from a stream at a time
 
 def prequential(
     model: Any,
-    stream: Any,
+    stream: StreamLike,
     *,
     batch_size: int = 1,
     delay: int = 0,
@@ -96,7 +96,7 @@ def prequential(
     )
 
 
-def _length(source: Any, n_records: int | None) -> int | None:
+def _length(source: Stream, n_records: int | None) -> int | None:
     if n_records is not None:
         return whole_number("n_records", n_records, least=1)
     if hasattr(source, "n_records") and source.n_records is None:
@@ -104,7 +104,7 @@ def _length(source: Any, n_records: int | None) -> int | None:
     return None
 
 
-def _cut(source: Any, warm_up: int, size: int, length: int | None) -> Iterator[Batch]:
+def _cut(source: Stream, warm_up: int, size: int, length: int | None) -> Iterator[Batch]:
     """The warm-up as one batch, then batches of `size`, up to `length` records in all.
 
     Streams are read in blocks, since small batches cost more to make than to learn.

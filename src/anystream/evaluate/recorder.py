@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from anystream.drift.detector import DriftDetector
 from anystream.evaluate.learner import Learner
@@ -24,6 +24,9 @@ class Stream(Protocol):
         ...
 
 
+StreamLike = Stream | tuple[ArrayLike, ArrayLike]
+
+
 class ArrayStream:
     """Plain arrays ``(X, y)`` as a stream."""
 
@@ -38,7 +41,7 @@ class ArrayStream:
         return ((self.X[at : at + size], self.y[at : at + size]) for at in range(0, len(self.y), size))
 
 
-def as_stream(stream: Any) -> Any:
+def as_stream(stream: StreamLike) -> Stream:
     """A stream as it is, or from a pair of arrays."""
     if isinstance(stream, tuple) and len(stream) == 2:
         return ArrayStream(*stream)
@@ -47,7 +50,7 @@ def as_stream(stream: Any) -> Any:
     return stream
 
 
-def stream_name(stream: Any) -> str:
+def stream_name(stream: Stream) -> str:
     """What a stream is called in tables."""
     return str(getattr(stream, "name", type(stream).__name__))
 
