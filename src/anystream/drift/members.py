@@ -91,12 +91,26 @@ class TreeMember(Member):
         """Learn a batch from nothing."""
         self.width = rows.shape[1]
         self.estimator.fit(rows, numbers)
+        counts = self.estimator.tree_.value[:, 0, :]
+        self.shares = self._spread(counts / counts.sum(axis=1, keepdims=True), n_classes)  # (nodes, classes)
 
     def proba(self, rows: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
         """Class shares of the leaf of each record."""
         with np.errstate(over="ignore"):
-            counts = self.estimator.tree_.predict(self._seen(rows).astype(np.float32))
-        return self._spread(counts / counts.sum(axis=1, keepdims=True), n_classes)
+            leaves = self.estimator.tree_.apply(self._seen(rows).astype(np.float32))
+        known = self.shares.shape[1]
+        if known == n_classes:
+            return np.asarray(self.shares.take(leaves, axis=0))
+        out = np.zeros((len(rows), n_classes))
+        out[:, :known] = self.shares.take(leaves, axis=0)
+        return out
+
+    def renumbered(self, numbering: NDArray[np.int32]) -> Member:
+        """The same member in an ensemble that calls class k ``numbering[k]``."""
+        twin = copy.copy(self)
+        twin.shares = np.zeros((len(self.shares), int(numbering.max()) + 1))
+        twin.shares[:, numbering[: self.shares.shape[1]]] = self.shares
+        return twin
 
 
 class MomentsMember(Member):

@@ -107,6 +107,11 @@ class StreamClassifier(RiverFaceMixin, ClassifierMixin, BaseEstimator):
     # -- river -----------------------------------------------------------------------------------------------------
 
     def _learn_rows(self, rows: NDArray[np.float64], labels: NDArray[Any]) -> None:
+        if len(labels) == 1 and hasattr(self, "classes_"):
+            place = np.flatnonzero(self.classes_ == labels[0])
+            if len(place):  # the usual case: one more record of a known class
+                self._learn(rows, place[:1].astype(np.int32), len(self.classes_))
+                return
         first = np.sort(np.unique(labels, return_index=True)[1])
         known = getattr(self, "classes_", labels[:0])
         for label in labels[first]:  # by appearance, not by name: so ties fall alike for a batch and its records
