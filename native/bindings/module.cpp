@@ -11,4 +11,5 @@ NB_MODULE(_native, m) {
     anystream::bindings::bind_graph(m);
     anystream::bindings::bind_subspace(m);
     anystream::bindings::bind_microclusters(m);
+    anystream::bindings::bind_drift(m);
 }
