@@ -168,6 +168,10 @@ class Engine:
         self._stopping = True
         self._stop_now.set()
 
+    def watch(self, observer: Callable[[Turn], None]) -> None:
+        """Call `observer` after every turn, instead of the one given at the start."""
+        self._observer = observer
+
     def resume(self, state: RunState) -> None:
         """Go on with a run that a checkpoint kept; the model of the engine must be that of `state`."""
         self.source.seek(state.resume_at)

@@ -19,6 +19,10 @@ class LabelDesk:
     capacity : int, default=10_000
         Most records, and most labels, that are kept. The oldest is forgotten first, and counted.
 
+    Notes
+    -----
+    Keys are compared as text: the number 17 of a JSON line and the cell 17 of a CSV file are the same key.
+
     Attributes
     ----------
     forgotten : int
@@ -42,7 +46,7 @@ class LabelDesk:
     def records(self, items: Items) -> list[tuple[NDArray[np.float64], Any]]:
         """Records were answered; answer those that have a label, with it."""
         met = []
-        for key, x, label in zip(items.key.tolist(), items.features, items.label, strict=True):
+        for key, x, label in zip(map(str, items.key.tolist()), items.features, items.label, strict=True):
             if label is None and self._labels:
                 label = self._labels.pop(key, None)
             if label is None:
@@ -58,9 +62,9 @@ class LabelDesk:
         """Labels have come; answer those whose record waits, with it."""
         met = []
         for key, label in pairs:
-            x = self._records.pop(key, None)
+            x = self._records.pop(str(key), None)
             if x is None:
-                self._labels[key] = label
+                self._labels[str(key)] = label
             else:
                 met.append((x, label))
         while len(self._labels) > self.capacity:
