@@ -29,6 +29,7 @@ from anystream.runtime.summary import Summary
 _IDLE_S = 0.02  # longest wait for a source before the engine looks around again
 _POLL = 8192  # most records taken at a time where the source waits for us
 _LABELS = 4096  # most labels taken at a time
+_WARM_UP = ((1, 0), (1, 0), (64, 0), (64, 8), (256, 0), (256, 8))  # records and steps of questions before the first
 _RATE_S = 1.0  # the rate of arrivals is an average over about this time
 
 
@@ -148,6 +149,7 @@ class Engine:
 
     def run(self) -> Summary:
         """Answer records until the source is done or `stop` is called; then all that was taken is answered and safe."""
+        self._warm_up()
         self._saved_at, self._saved_answers = self.clock.now(), self.summary.answered
         while not self._stopping and not self.source.done:
             self._turn()
@@ -185,6 +187,17 @@ class Engine:
         self.learner.submit(state.unlearned)
         if isinstance(self.learner, LearnsBetween):
             self.learner.restore(self.summary.answered)
+
+    def _warm_up(self) -> None:
+        """Ask a few questions that nobody waits for: the first costs more than any other, and all say what work costs."""
+        model = self.learner.model
+        if not hasattr(model, "n_features_in_"):
+            return
+        for n, steps in _WARM_UP:
+            began = self.clock.now()
+            answer = model.classify(np.zeros((n, model.n_features_in_)), budget=Budget(steps=steps))
+            self.cost.update(n, int(answer.steps.sum()), self.clock.now() - began)
+        self.cost.forget_average()  # the history of the stream begins now
 
     # -- one turn ----------------------------------------------------------------------------------------------------
 

@@ -58,6 +58,10 @@ class StepCost:
         """Seconds per step over all of history, set-up included; t' of Eq. 8."""
         return self._seconds / self._steps if self._steps else self.step
 
+    def forget_average(self) -> None:
+        """Let `average` begin anew."""
+        self._seconds, self._steps = 0.0, 0
+
     def of(self, records: float, steps_each: float) -> float:
         """Seconds that a batch will take."""
         return self.call + records * (self.record + steps_each * self.step)
