@@ -286,7 +286,9 @@ void bind_query(nb::module_& m) {
 }  // namespace
 
 void bind_bayes_tree(nb::module_& m) {
-    nb::exception<DamagedForest>(m, "DamagedForestError", PyExc_ValueError);
+    // The class that Python code raises for bad files too: what a lazily read file turns out to hold is no other case.
+    nb::exception<DamagedForest> damaged(m, "ModelFileError", PyExc_ValueError);
+    damaged.attr("__doc__") = "A file is not a model that can be used; the message says what is wrong and what to do.";
     nb::class_<ForestSettings>(m, "BayesForestSettings", "How a forest turns objects into Gaussians.")
         .def(nb::new_(&forest_settings), "fanout"_a, "bandwidth"_a, "alpha"_a, "inner_variance"_a);
     bind_query(m);

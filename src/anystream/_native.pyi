@@ -36,8 +36,10 @@ isa: str = 'avx512'
 def thread_count(requested: int = 0) -> int:
     """The number of threads that a request stands for."""
 
-class DamagedForestError(ValueError):
-    pass
+class ModelFileError(ValueError):
+    """
+    A file is not a model that can be used; the message says what is wrong and what to do.
+    """
 
 class BayesForestSettings:
     """How a forest turns objects into Gaussians."""

@@ -10,8 +10,8 @@ namespace anystream::bayes_tree {
 namespace {
 
 constexpr std::size_t kChunk = 32;       // records that one thread takes at a time
-constexpr std::size_t kGroup = 256;      // records that are refined in rounds together
-constexpr std::int64_t kRoundSteps = 4;  // steps that each of them takes in a round
+constexpr std::size_t kGroup = 32;       // records that are refined in rounds together: their frontiers fit a cache
+constexpr std::int64_t kRoundSteps = 8;  // steps that each of them takes in the first rounds
 
 void write(const Query& query, std::size_t i, std::size_t classes, const Answers& out) {
     query.posterior(out.proba.subspan(i * classes, classes));
@@ -33,12 +33,14 @@ void answer_in_rounds(const Forest& forest, const QuerySettings& settings, const
             watch.restart(now + std::chrono::duration_cast<Clock::duration>(left * share));
         }
         for (std::size_t i = 0; i < size; ++i) group[i].open(forest, settings, records.row(start + i));
-        for (bool going = true; going && !watch.due();) {
+        // Later rounds are longer, a quarter of what was done: fewer changes from record to record, and still even.
+        std::int64_t goal = 0;
+        for (bool going = true; going && goal < limits.steps && !watch.due();) {
+            goal = std::min(limits.steps, goal + std::max(kRoundSteps, goal / 4));
             going = false;
             for (std::size_t i = 0; i < size; ++i) {
-                for (std::int64_t s = 0; s < kRoundSteps && group[i].steps() < limits.steps && !watch.due(); ++s)
-                    if (!group[i].step(forest)) break;
-                going |= !group[i].exhausted() && group[i].steps() < limits.steps;
+                while (group[i].steps() < goal && !watch.due() && group[i].step(forest)) {}
+                going |= !group[i].exhausted();
             }
         }
         for (std::size_t i = 0; i < size; ++i) write(group[i], start + i, forest.classes(), out);

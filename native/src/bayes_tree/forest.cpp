@@ -63,8 +63,10 @@ TreeShape join(const std::vector<TreeShape>& trees, const std::vector<std::int32
     throw DamagedForest("the tree is damaged: " + what);
 }
 
-void require(bool holds, const std::string& what) {
-    if (!holds) damaged(what);
+/// `what` makes the message; it is called only if there is one to make.
+template <typename What>
+void require(bool holds, What&& what) {
+    if (!holds) damaged(what());
 }
 
 }  // namespace
@@ -218,11 +220,13 @@ Forest Forest::breadth_first() const {
 void Forest::check_sizes() const {
     const std::size_t d = dimensions_, n = objects(), m = classes(), k = nodes();
     const auto expect = [](const char* name, std::size_t size, std::size_t expected) {
-        require(size == expected, std::string("the array '") + name + "' has " + std::to_string(size) +
-                                      " values, expected " + std::to_string(expected));
+        require(size == expected, [&] {
+            return std::string(std::string("the array '") + name + "' has " + std::to_string(size) +
+                               " values, expected " + std::to_string(expected));
+        });
     };
     require(n <= std::numeric_limits<std::int32_t>::max() && k <= std::numeric_limits<std::int32_t>::max(),
-            "it has too many objects or nodes");
+            [&] { return std::string("it has too many objects or nodes"); });
     expect("points", points_.size(), n * d);
     expect("shift", shift_.size(), d);
     expect("scale", scale_.size(), d);
@@ -239,8 +243,9 @@ void Forest::check_sizes() const {
     expect("node_scatter", node_scatter_.size(), k * d);
     expect("assembled_at", assembled_at_.size(), 1);
     for (std::size_t j = 0; j < d; ++j)
-        require(scale_[j] > 0.0 && std::isfinite(scale_[j]) && std::isfinite(shift_[j]),
-                "the scale of feature " + std::to_string(j) + " is " + std::to_string(scale_[j]));
+        require(scale_[j] > 0.0 && std::isfinite(scale_[j]) && std::isfinite(shift_[j]), [&] {
+            return std::string("the scale of feature " + std::to_string(j) + " is " + std::to_string(scale_[j]));
+        });
 }
 
 void Forest::check_heads() const {
@@ -248,26 +253,29 @@ void Forest::check_heads() const {
         const NodeHead head(head_[i]);
         const std::size_t lanes = head.lanes();
         require(lanes == 4 || (lanes > 0 && lanes % 8 == 0 && lanes <= kMostFanout),
-                "node " + std::to_string(i) + " has " + std::to_string(lanes) + " lanes");
-        require(head.entries() >= 2 && head.entries() <= lanes,
-                "node " + std::to_string(i) + " has " + std::to_string(head.entries()) + " entries");
+                [&] { return std::string("node " + std::to_string(i) + " has " + std::to_string(lanes) + " lanes"); });
+        require(head.entries() >= 2 && head.entries() <= lanes, [&] {
+            return std::string("node " + std::to_string(i) + " has " + std::to_string(head.entries()) + " entries");
+        });
         require(head.offset() <= blob_.size() && head.floats(dimensions_) <= blob_.size() - head.offset(),
-                "node " + std::to_string(i) + " lies outside the array of nodes");
+                [&] { return std::string("node " + std::to_string(i) + " lies outside the array of nodes"); });
     }
     for (std::size_t c = 0; c < classes(); ++c) {
         const std::int32_t root = class_root_[c];
         require(root == kNothing ||
                     (root < 0 ? static_cast<std::size_t>(~root) < objects() : static_cast<std::size_t>(root) < nodes()),
-                "class " + std::to_string(c) + " has the root " + std::to_string(root));
-        require(roots().child(c) == root, "the root table and class " + std::to_string(c) + " name different roots");
+                [&] { return std::string("class " + std::to_string(c) + " has the root " + std::to_string(root)); });
+        require(roots().child(c) == root,
+                [&] { return std::string("the root table and class " + std::to_string(c) + " name different roots"); });
     }
 }
 
 void Forest::check() const {
     check_heads();
     for (std::size_t i = 0; i < objects(); ++i)
-        require(point_class_[i] >= 0 && static_cast<std::size_t>(point_class_[i]) < classes(),
-                "object " + std::to_string(i) + " is of class " + std::to_string(point_class_[i]));
+        require(point_class_[i] >= 0 && static_cast<std::size_t>(point_class_[i]) < classes(), [&] {
+            return std::string("object " + std::to_string(i) + " is of class " + std::to_string(point_class_[i]));
+        });
     std::vector<std::int64_t> per_class(classes(), 0);
     std::vector<bool> node_seen(nodes(), false), object_seen(objects(), false);
     for (std::size_t c = 0; c < classes(); ++c) {
@@ -278,26 +286,32 @@ void Forest::check() const {
             stack.pop_back();
             const auto i = static_cast<std::size_t>(entry < 0 ? ~entry : entry);
             auto& seen = entry < 0 ? object_seen : node_seen;
-            require(i < seen.size(), "an entry points to " + std::to_string(entry));
-            require(!seen[i], (entry < 0 ? "object " : "node ") + std::to_string(i) + " hangs in two places");
+            require(i < seen.size(), [&] { return std::string("an entry points to " + std::to_string(entry)); });
+            require(!seen[i], [&] {
+                return std::string((entry < 0 ? "object " : "node ") + std::to_string(i) + " hangs in two places");
+            });
             seen[i] = true;
             if (entry < 0) {
-                require(static_cast<std::size_t>(point_class_[i]) == c,
-                        "object " + std::to_string(i) + " hangs in the tree of another class");
+                require(static_cast<std::size_t>(point_class_[i]) == c, [&] {
+                    return std::string("object " + std::to_string(i) + " hangs in the tree of another class");
+                });
                 ++per_class[c];
             } else {
-                require(static_cast<std::size_t>(node_class_[i]) == c,
-                        "node " + std::to_string(i) + " hangs in the tree of another class");
+                require(static_cast<std::size_t>(node_class_[i]) == c, [&] {
+                    return std::string("node " + std::to_string(i) + " hangs in the tree of another class");
+                });
                 for (const std::int32_t child : children(i)) stack.push_back(child);
             }
         }
-        require(per_class[c] == class_count_[c], "class " + std::to_string(c) + " counts " +
-                                                     std::to_string(class_count_[c]) + " objects, but " +
-                                                     std::to_string(per_class[c]) + " hang in its tree");
+        require(per_class[c] == class_count_[c], [&] {
+            return std::string("class " + std::to_string(c) + " counts " + std::to_string(class_count_[c]) +
+                               " objects, but " + std::to_string(per_class[c]) + " hang in its tree");
+        });
     }
     require(std::find(object_seen.begin(), object_seen.end(), false) == object_seen.end(),
-            "an object hangs in no tree");
-    require(std::find(node_seen.begin(), node_seen.end(), false) == node_seen.end(), "a node hangs in no tree");
+            [&] { return std::string("an object hangs in no tree"); });
+    require(std::find(node_seen.begin(), node_seen.end(), false) == node_seen.end(),
+            [&] { return std::string("a node hangs in no tree"); });
 }
 
 std::size_t Forest::own_bytes() const noexcept {

@@ -30,12 +30,6 @@ std::size_t round_up_to_8(std::size_t n) noexcept {
 
 }  // namespace
 
-bool Query::before(const Entry& a, const Entry& b) noexcept {  // true if b is refined before a: the order of a max-heap
-    if (a.priority != b.priority) return a.priority < b.priority;
-    if (a.log2_density != b.log2_density) return a.log2_density < b.log2_density;
-    return a.node > b.node;
-}
-
 float Query::priority(float log2_density) const noexcept {
     switch (settings_.descent) {
         case Descent::breadth_first:
@@ -56,10 +50,17 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const doub
     x_.resize(forest.dimensions());
     missing_ = forest.standardise(x, x_.data());
     if (state_.size() < classes_) state_.resize(classes_);
+    key_.resize(classes_);
     make_room(forest);
 
     const NodeView roots = forest.roots();
     evaluate(forest, roots, 0);
+    for (std::size_t c = 0; c < classes_; ++c) {  // every class starts at its own origin
+        state_[c].origin = std::floor(static_cast<double>(log2_value_[c]));
+        exponent_[c] = log2_value_[c] - static_cast<float>(state_[c].origin);
+    }
+    kernels().powers_of_two(exponent_.data(), 0.0F, classes_, value_.data());
+    std::size_t populated = 0;
     for (std::size_t c = 0; c < classes_; ++c) {
         ClassState& state = state_[c];
         state.entries.clear();
@@ -68,18 +69,14 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const doub
         state.history = {};
         state.since = 0;
         state.sum = 0.0;
-        state.origin = 0.0;
-        state.key = -std::numeric_limits<double>::infinity();
         const std::int32_t root = roots.child(c);
-        if (root == kNothing) continue;
-        state.origin = std::floor(static_cast<double>(log2_value_[c]));
-        kernels().powers_of_two(&log2_value_[c], static_cast<float>(state.origin), 1, &value_[c]);
-        add_entry(forest, state, root, c);
-        state.key = order_key(state.sum, state.origin);
-        if (root >= 0) ++open_classes_;
+        if (root != kNothing) {
+            ++populated;
+            add_entry(forest, state, root, c);
+            if (root >= 0) ++open_classes_;
+        }
+        order(c);
     }
-    std::size_t populated = 0;
-    for (std::size_t c = 0; c < classes_; ++c) populated += state_[c].sum > 0.0;
     if (populated < 2) open_classes_ = 0;  // one class: the answer is certain
 }
 
@@ -141,7 +138,7 @@ void Query::add_entry(const Forest& forest, ClassState& state, std::int32_t chil
                             std::to_string(forest.nodes()));
     state.entries.push_back(
         {priority(log2_density_[lane]), log2_density_[lane], log2_value_[lane], child, value_[lane]});
-    std::push_heap(state.entries.begin(), state.entries.end(), before);
+    std::push_heap(state.entries.begin(), state.entries.end(), Later{});
 }
 
 /// The class's sum from its frontier, with the origin at its largest value.
@@ -169,19 +166,27 @@ void Query::rebase(ClassState& state) {
     }
 }
 
+void Query::order(std::size_t c) {
+    const ClassState& state = state_[c];
+    key_[c] = state.entries.empty() ? -std::numeric_limits<double>::infinity() : order_key(state.sum, state.origin);
+}
+
 /// The classes with the highest joint densities take turns, the best one first (qbk); those with nothing left to refine
-/// are passed over.
+/// are passed over. Of equals the lower number is first.
 void Query::choose_classes() {
     const std::size_t k = std::min(turns_per_round(settings_.refined_classes, classes_), open_classes_);
-    turns_.clear();
+    turns_.resize(k);
+    std::size_t chosen = 0;
     for (std::size_t c = 0; c < classes_; ++c) {
-        if (state_[c].entries.empty()) continue;
-        if (turns_.size() == k && !(state_[c].key > state_[static_cast<std::size_t>(turns_.back())].key)) continue;
-        if (turns_.size() == k) turns_.pop_back();
-        auto place = turns_.end();
-        while (place != turns_.begin() && state_[c].key > state_[static_cast<std::size_t>(*(place - 1))].key) --place;
-        turns_.insert(place, static_cast<std::int32_t>(c));
+        const double key = key_[c];
+        if (key == -std::numeric_limits<double>::infinity()) continue;
+        if (chosen == k && !(key > key_[static_cast<std::size_t>(turns_[k - 1])])) continue;
+        std::size_t place = chosen < k ? chosen++ : k - 1;
+        for (; place > 0 && key > key_[static_cast<std::size_t>(turns_[place - 1])]; --place)
+            turns_[place] = turns_[place - 1];
+        turns_[place] = static_cast<std::int32_t>(c);
     }
+    turns_.resize(chosen);
     std::reverse(turns_.begin(), turns_.end());
 }
 
@@ -189,6 +194,7 @@ bool Query::step(const Forest& forest) {
     if (open_classes_ == 0) return false;
     while (!turns_.empty() && state_[static_cast<std::size_t>(turns_.back())].entries.empty()) turns_.pop_back();
     if (turns_.empty()) choose_classes();
+    if (turns_.empty()) return false;
     const auto c = static_cast<std::size_t>(turns_.back());
     turns_.pop_back();
     if (!turns_.empty()) {
@@ -198,7 +204,7 @@ bool Query::step(const Forest& forest) {
     if (++steps_ > static_cast<std::int64_t>(forest.nodes()))
         throw DamagedForest("the tree is damaged: it goes round in a circle");
     auto& entries = state_[c].entries;
-    std::pop_heap(entries.begin(), entries.end(), before);
+    std::pop_heap(entries.begin(), entries.end(), Later{});
     const Entry refined = entries.back();
     entries.pop_back();
     replace(forest, c, refined);
@@ -225,8 +231,8 @@ void Query::replace(const Forest& forest, std::size_t c, const Entry& refined) {
     state.sum -= refined.value;
     for (std::size_t l = 0; l < node.entries; ++l) add_entry(forest, state, node.child(l), l);
     if (too_high || !(state.sum > kCancelled * sum_before)) rebase(state);
-    state.key = order_key(state.sum, state.origin);
     if (state.entries.empty()) --open_classes_;
+    order(c);
 }
 
 std::int64_t Query::refine(const Forest& forest, const Limits& limits) {

@@ -82,7 +82,6 @@ std::vector<std::byte> Query::suspend() const {
         out.value(state.origin);
         out.value(state.history);
         out.value(state.since);
-        out.value(state.key);
     }
     return out.take();
 }
@@ -114,7 +113,6 @@ void Query::resume(const Forest& forest, std::span<const std::byte> bytes) {
         state.origin = in.value<double>();
         state.history = in.value<Scaled>();
         state.since = in.value<std::int64_t>();
-        state.key = in.value<double>();
         refinable += !state.entries.empty();
         for (const Entry& entry : state.entries)
             Reader::require(entry.node >= 0 && static_cast<std::size_t>(entry.node) < forest.nodes(),
@@ -124,6 +122,8 @@ void Query::resume(const Forest& forest, std::span<const std::byte> bytes) {
     Reader::require(next.open_classes_ == refinable || next.open_classes_ == 0, "its frontiers are damaged");
     for (const std::int32_t c : next.turns_)
         Reader::require(c >= 0 && static_cast<std::size_t>(c) < next.classes_, "its turns are damaged");
+    next.key_.resize(next.classes_);
+    for (std::size_t c = 0; c < next.classes_; ++c) next.order(c);
     next.make_room(forest);
     *this = std::move(next);
 }

@@ -120,7 +120,8 @@ class RiverFaceMixin:
 
     def _columns_with(self, names: Iterable[Hashable]) -> dict[Hashable, int]:
         known: dict[Hashable, int] = getattr(self, "columns_", {})
-        new = [name for name in names if name not in known]
+        # New features are sorted, so that the order of a record's features has no effect, not even on the last bits.
+        new = sorted((name for name in names if name not in known), key=lambda name: (type(name).__name__, str(name)))
         return known | {name: len(known) + i for i, name in enumerate(new)} if new else known
 
     def _adopt(self, columns: dict[Hashable, int]) -> None:
@@ -132,7 +133,7 @@ class RiverFaceMixin:
 
     # -- what river asks of an estimator ---------------------------------------------------------------------------
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:  # noqa: D102  __init__ says it
         if "river" in sys.modules:
             _register(cls)
         return super().__new__(cls)

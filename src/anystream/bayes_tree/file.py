@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream._native import BayesForest, DamagedForestError
+from anystream._native import BayesForest
 from anystream.anytime.class_labels import labels_from_json, labels_to_json
 from anystream.model_file import (
     ArraySpec,
@@ -45,8 +45,8 @@ _SPECS = {
     "node_scatter": ArraySpec("float64", ("nodes", "d")),
     "assembled_at": ArraySpec("int64", (1,), low=0),
 }
-"""Shapes of all arrays, ranges of the small ones. The large ones are read only where a query goes: native code checks the
-places of all nodes at once, and every child before it follows it; learning checks everything first."""
+"""Shapes of all arrays, ranges of the small ones. The large ones are read only where a query goes: native code checks
+the places of all nodes at once, and every child before it follows it; learning checks everything first."""
 
 
 def forest_to_file(model: BayesTreeClassifier) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -71,16 +71,15 @@ def forest_from_file(cls: type[Model], file: ModelFile, *, mapped: bool) -> Mode
     columns = labels_from_json(file, "columns")
     try:
         model.set_params(**parameters)
-        settings = model._forest_settings()
-        model._query_settings()
+        settings = model._check_parameters()
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"{file.path}: the parameters are not those of a Bayes tree: {error}") from None
     arrays, sizes = check_arrays(file, _SPECS, {"d": len(columns), "classes": len(classes)})
     try:
         flat = {name: array.reshape(-1) for name, array in arrays.items()}
         model.forest_ = BayesForest.from_arrays(settings, sizes["d"], flat, whole=not mapped)
-    except DamagedForestError as error:
-        raise ModelFileError(f"{file.path}: {error}; restore the file from a copy or save the model again") from None
+    except ModelFileError as error:
+        raise ModelFileError(f"{file.path}: {error}") from None
     model.classes_ = classes
     model.n_features_in_ = len(columns)
     model.columns_ = {name: column for column, name in enumerate(columns.tolist())}

@@ -77,16 +77,23 @@ class Query {
         double origin = 0.0;
         Scaled history;          // Eq. 20: sums of the frontiers before `since`, times how long each one stood
         std::int64_t since = 0;  // the step at which the present frontier began
-        double key = 0.0;        // grows with the class's joint density
     };
 
-    static bool before(const Entry& a, const Entry& b) noexcept;
+    struct Later {  // the order of a max-heap: true if b is refined before a
+        bool operator()(const Entry& a, const Entry& b) const noexcept {
+            if (a.priority != b.priority) return a.priority < b.priority;
+            if (a.log2_density != b.log2_density) return a.log2_density < b.log2_density;
+            return a.node > b.node;
+        }
+    };
+
     [[nodiscard]] float priority(float log2_density) const noexcept;
     void make_room(const Forest& forest);
     void evaluate(const Forest& forest, const NodeView& node, std::size_t point_class);
     void evaluate_partly(const Forest& forest, const NodeView& node, std::size_t point_class);
     void add_entry(const Forest& forest, ClassState& state, std::int32_t child, std::size_t lane);
     void rebase(ClassState& state);
+    void order(std::size_t point_class);
     void choose_classes();
     void replace(const Forest& forest, std::size_t point_class, const Entry& refined);
     [[nodiscard]] Scaled score(const ClassState& state) const;
@@ -98,6 +105,7 @@ class Query {
     bool missing_ = false;
     std::vector<float> x_;             // standardised
     std::vector<ClassState> state_;    // at least `classes_` long; the rest is spare memory
+    std::vector<double> key_;          // per class: grows with its joint density; -inf with nothing left to refine
     std::vector<std::int32_t> turns_;  // classes still to be refined before the classes are ordered anew, last first
 
     // what `evaluate` found for the lanes of a node

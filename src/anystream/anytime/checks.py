@@ -1,0 +1,371 @@
+"""The anytime contract as executable checks, for our classifiers and for anybody's.
+
+Each check is a function of an unfitted estimator; it raises AssertionError with the broken promise in words.
+"""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from anystream._native import StopToken
+from anystream.anytime.answer import Answer
+from anystream.anytime.budget import Budget
+
+Check = Callable[[Any], None]
+
+
+def check_anytime_classifier(estimator: Any) -> None:
+    """Check that a classifier keeps the anytime contract.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Unfitted, with `fit`, `predict`, `predict_proba`, `classify`, `staged_predict_proba` and `query`. Features are
+        numbers; there are up to three classes. `partial_fit`, `save` and `merge` are checked if they are there.
+
+    Raises
+    ------
+    AssertionError
+        With the promise that is broken.
+
+    Examples
+    --------
+    >>> from anystream import BayesTreeClassifier
+    >>> check_anytime_classifier(BayesTreeClassifier())
+    """
+    for check in yield_anytime_checks(estimator):
+        check()
+
+
+def yield_anytime_checks(estimator: Any) -> Iterator[partial[None]]:
+    """The checks one by one, each ready to be called; ``check.func.__name__`` says which it is."""
+    for check in _CHECKS:
+        yield partial(check, clone(estimator))
+
+
+def three_clusters(n: int = 150, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Small data that every classifier should learn: three overlapping clusters, named by words."""
+    random = np.random.default_rng(seed)
+    centres = np.array([[0.0, 0.0, 0.0], [4.0, 0.0, 1.0], [0.0, 4.0, -1.0]])
+    number = random.integers(0, 3, n)
+    number[:3] = range(3)
+    return centres[number] + random.normal(size=(n, 3)), np.array(["ant", "bee", "cat"])[number]
+
+
+def check_there_is_always_an_answer(estimator: Any) -> None:
+    """Budget 0 gives a label and probabilities for every record, in no steps."""
+    X, y = three_clusters()
+    answer = estimator.fit(X, y).classify(X, budget=0)
+    assert isinstance(answer, Answer), "classify must return an Answer"
+    _assert_probabilities(answer.proba, (len(X), len(estimator.classes_)))
+    assert np.array_equal(answer.steps, np.zeros(len(X))), "an answer at budget 0 must take no steps"
+    assert set(answer.labels) <= set(estimator.classes_), "labels must be classes"
+    assert answer.elapsed >= 0, "elapsed must be a time"
+
+
+def check_labels_are_the_likeliest_classes(estimator: Any) -> None:
+    """The label of an answer has the highest probability, the first of equals."""
+    X, y = three_clusters()
+    estimator.fit(X, y)
+    for budget in (0, 1, 7, None):
+        answer = estimator.classify(X, budget=budget)
+        assert np.array_equal(answer.labels, estimator.classes_[answer.proba.argmax(axis=1)])
+        assert np.array_equal(answer.labels, estimator.predict(X, budget=budget))
+        assert np.array_equal(answer.proba, estimator.predict_proba(X, budget=budget))
+
+
+def check_steps_are_counted_exactly(estimator: Any) -> None:
+    """A record takes as many steps as the budget allows, fewer only if it needs no more."""
+    X, y = three_clusters()
+    estimator.fit(X, y)
+    for budget in (1, 2, 5, 17, 40):
+        answer = estimator.classify(X, budget=budget)
+        assert (answer.steps <= budget).all(), f"more than {budget} steps were taken"
+        unfinished = answer.steps < budget
+        assert answer.certified[unfinished].all(), f"fewer than {budget} steps, but the answer is not certified"
+
+
+def check_steps_add_up(estimator: Any) -> None:
+    """refine(a) and then refine(b) is refine(a + b), bit for bit, and reading answers changes nothing."""
+    X, y = three_clusters()
+    estimator.fit(X, y)
+    for x in X[:10]:
+        for first, second in ((0, 5), (1, 1), (3, 8), (13, 30)):
+            split, whole = estimator.query(x), estimator.query(x)
+            split.refine(first)
+            _ = split.label, split.proba, split.certified, split.exhausted, split.state
+            split.refine(second)
+            whole.refine(first + second)
+            _assert_same_query(split, whole, f"refine({first}) then refine({second})")
+
+
+def check_queries_equal_batches(estimator: Any) -> None:
+    """A query, a batch and the stages of a batch give the same answers."""
+    X, y = three_clusters()
+    estimator.fit(X, y)
+    stages = [0, 1, 4, 11, 33]
+    staged = list(estimator.staged_predict_proba(X, stages=stages))
+    assert len(staged) == len(stages), "one array of probabilities for each stage"
+    for steps, proba in zip(stages, staged, strict=True):
+        answer = estimator.classify(X, budget=steps)
+        assert np.array_equal(answer.proba, proba), f"the stage of {steps} steps differs from a budget of {steps}"
+        for i in (0, 5, 77):
+            query = estimator.query(X[i]).refine(steps)
+            assert np.array_equal(query.proba, proba[i]), f"a query of {steps} steps differs from the batch"
+            assert query.steps == answer.steps[i], "a query and a batch count differently"
+            assert query.label == answer.labels[i], "a query and a batch decide differently"
+
+
+def check_batches_do_not_matter(estimator: Any) -> None:
+    """A record's answer does not depend on the other records, their order, or the number of threads."""
+    X, y = three_clusters()
+    estimator.fit(X, y)
+    whole = estimator.predict_proba(X, budget=9)
+    assert np.array_equal(whole[::-1], estimator.predict_proba(X[::-1], budget=9)), "the order of records matters"
+    alone = np.vstack([estimator.predict_proba(x[np.newaxis], budget=9) for x in X[:12]])
+    assert np.array_equal(whole[:12], alone), "the size of the batch matters"
+    if "n_jobs" in estimator.get_params():
+        for n_jobs in (1, 2):
+            estimator.set_params(n_jobs=n_jobs)
+            assert np.array_equal(whole, estimator.predict_proba(X, budget=9)), "the number of threads matters"
+
+
+def check_training_is_repeatable(estimator: Any) -> None:
+    """Fitting twice on the same data gives the same answers, on any number of threads."""
+    X, y = three_clusters()
+    first = clone(estimator).fit(X, y).predict_proba(X, budget=9)
+    if "n_jobs" in estimator.get_params():
+        estimator.set_params(n_jobs=1)
+    assert np.array_equal(first, estimator.fit(X, y).predict_proba(X, budget=9)), "fit is not repeatable"
+
+
+def check_queries_can_be_suspended(estimator: Any) -> None:
+    """A query goes on, bit for bit, after pickling and from its state."""
+    X, y = three_clusters()
+    estimator.fit(X, y)
+    for steps in (0, 3, 25):
+        query = estimator.query(X[1]).refine(steps)
+        pickled = pickle.loads(pickle.dumps(query))
+        resumed = estimator.query(state=pickle.loads(pickle.dumps(query.state)))
+        for other, how in ((pickled, "pickled"), (resumed, "resumed from its state")):
+            _assert_same_query(other, query, f"a query that was {how}")
+        query.refine(10)
+        for other, how in ((pickled, "pickled"), (resumed, "resumed from its state")):
+            _assert_same_query(other.refine(10), query, f"refining a query that was {how}")
+
+
+def check_deadlines_end_the_work(estimator: Any) -> None:
+    """Time in the past leaves the answer of budget 0; a little time leaves a valid answer; nobody starves."""
+    X, y = three_clusters()
+    estimator.fit(X, y)
+    least = estimator.predict_proba(X, budget=0)
+    for budget in (Budget(seconds=0), Budget(until=time.monotonic() - 1), timedelta(0)):
+        answer = estimator.classify(X, budget=budget)
+        assert np.array_equal(answer.proba, least), f"{budget} must give the answer of budget 0"
+    answer = estimator.classify(X, budget=Budget(seconds=0.02))
+    _assert_probabilities(answer.proba, least.shape)
+    unfinished = answer.steps[~answer.certified]
+    assert unfinished.size == 0 or unfinished.min() > 0 or unfinished.max() <= 16, "a record was starved"
+    both = estimator.classify(X, budget=Budget(steps=2, seconds=60))
+    assert both.steps.max() <= 2, "of several limits the first must end the work"
+
+
+def check_work_can_be_stopped(estimator: Any) -> None:
+    """A token ends the work, before it begins and while it goes on in another thread."""
+    X, y = three_clusters()
+    estimator.fit(X, y)
+    token = StopToken()
+    token.set()
+    answer = estimator.classify(X, budget=Budget(stop=token))
+    assert np.array_equal(answer.proba, estimator.predict_proba(X, budget=0)), "a set token must give budget 0"
+    assert estimator.query(X[0]).refine(Budget(stop=token)).steps == 0, "a set token must stop a query"
+    token.clear()
+    many = np.tile(X, (200, 1))
+    answers: list[Answer] = []
+    worker = threading.Thread(target=lambda: answers.append(estimator.classify(many, budget=Budget(stop=token))))
+    worker.start()
+    token.set()
+    worker.join(60)
+    assert answers, "a set token must end the work"
+    _assert_probabilities(answers[0].proba, (len(many), len(estimator.classes_)))
+
+
+def check_exhaustion_is_final(estimator: Any) -> None:
+    """Without a limit the work ends by itself; certified labels are those of the end."""
+    X, y = three_clusters()
+    estimator.fit(X, y)
+    end = estimator.classify(X, budget=Budget())
+    assert end.certified.all(), "exhausted answers must be certified"
+    query = estimator.query(X[0]).refine()
+    assert query.certified, "a query without a limit must end certified"
+    steps, proba = query.steps, query.proba
+    query.refine(5)
+    if query.exhausted:
+        assert query.steps == steps, "an exhausted query must take no further step"
+        assert np.array_equal(query.proba, proba), "an exhausted query must not change"
+    for budget in (1, 8, 30):
+        answer = estimator.classify(X, budget=budget)
+        sure = answer.certified
+        assert np.array_equal(answer.labels[sure], end.labels[sure]), "a certified label changed with more work"
+
+
+def check_answers_are_pure(estimator: Any) -> None:
+    """Asking changes neither the model nor the records, and many threads may ask at once."""
+    X, y = three_clusters()
+    estimator.fit(X, y)
+    before, records = pickle.dumps(estimator), X.copy()
+    expected = estimator.predict_proba(X, budget=9)
+    results: list[NDArray[np.float64]] = []
+    threads = [threading.Thread(target=lambda: results.append(estimator.predict_proba(X, budget=9))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 4, "a thread failed"
+    assert all(np.array_equal(result, expected) for result in results), "threads disturb each other"
+    estimator.query(X[0]).refine(5)
+    assert pickle.dumps(estimator) == before, "asking changed the model"
+    assert np.array_equal(X, records), "asking changed the records"
+
+
+def check_queries_keep_their_model(estimator: Any) -> None:
+    """A query that was opened before the model learned on answers from the model as it was."""
+    if not hasattr(estimator, "partial_fit"):
+        return
+    X, y = three_clusters()
+    estimator.fit(X, y)
+    expected = estimator.query(X[0]).refine(9)
+    query = estimator.query(X[0]).refine(4)
+    later_X, later_y = three_clusters(60, seed=1)
+    estimator.partial_fit(later_X, later_y)
+    assert np.array_equal(query.refine(5).proba, expected.proba), "learning reached a query that was open"
+
+
+def check_learning_goes_on(estimator: Any) -> None:
+    """Batches and single rows of partial_fit agree; new labels may appear."""
+    if not hasattr(estimator, "partial_fit"):
+        return
+    X, y = three_clusters()
+    known = y != "cat"
+    estimator.partial_fit(X[known][:50], y[known][:50])
+    before = list(estimator.classes_)
+    one_by_one = pickle.loads(pickle.dumps(estimator))
+    estimator.partial_fit(X[50:80], y[50:80])
+    for i in range(50, 80):
+        one_by_one.partial_fit(X[i : i + 1], y[i : i + 1])
+    assert list(estimator.classes_)[: len(before)] == before, "known classes must keep their places"
+    assert "cat" in estimator.classes_, "a new label must become a class"
+    columns = [list(one_by_one.classes_).index(label) for label in estimator.classes_]
+    np.testing.assert_allclose(
+        estimator.predict_proba(X, budget=9),
+        one_by_one.predict_proba(X, budget=9)[:, columns],
+        err_msg="a batch and its rows one by one must teach the same",
+    )
+
+
+def check_models_can_be_saved(estimator: Any) -> None:
+    """A model that was saved answers alike when it is loaded, read or mapped, and learns on."""
+    if not hasattr(estimator, "save"):
+        return
+    from anystream.model_file import read_model
+
+    X, y = three_clusters()
+    estimator.fit(X, y)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.safetensors"
+        estimator.save(path)
+        for mapped in (False, True):
+            twin = type(estimator)._from_file(read_model(path, mmap=mapped), mapped=mapped)
+            assert twin.get_params() == estimator.get_params(), "parameters differ after loading"
+            for budget in (0, 9):
+                assert np.array_equal(twin.predict_proba(X, budget=budget), estimator.predict_proba(X, budget=budget))
+            if hasattr(estimator, "partial_fit"):
+                twin.partial_fit(*three_clusters(20, seed=2))
+            del twin
+
+
+def check_models_can_be_merged(estimator: Any) -> None:
+    """Models of parts make a model of the whole that knows all classes."""
+    if not hasattr(estimator, "merge"):
+        return
+    X, y = three_clusters()
+    parts = [clone(estimator).fit(X[part], y[part]) for part in (y == "ant", y != "ant")]
+    whole = type(estimator).merge(parts)
+    assert set(whole.classes_) == set(y), "a merged model must know the classes of all parts"
+    right = (whole.predict(X, budget=Budget()) == y).mean()
+    assert right > 0.8, f"a merged model must have learned from all parts, but only {right:.0%} are right"
+
+
+def check_missing_values_are_left_out(estimator: Any) -> None:
+    """Records with missing values, even with nothing else, get an answer."""
+    if not estimator.__sklearn_tags__().input_tags.allow_nan:
+        return
+    X, y = three_clusters()
+    estimator.fit(X, y)
+    holes = X.copy()
+    holes[::2, 2] = np.nan
+    right = (estimator.predict(holes) == y).mean()
+    assert right > 0.7, f"one missing feature of three must not ruin the answers, but only {right:.0%} are right"
+    nothing = np.full((1, 3), np.nan)
+    _assert_probabilities(estimator.predict_proba(nothing), (1, len(estimator.classes_)))
+
+
+def check_bad_budgets_are_refused(estimator: Any) -> None:
+    """Nonsense is refused with an error, before any work."""
+    X, y = three_clusters(30)
+    estimator.fit(X, y)
+    for budget in (-1, 1.5, "soon", True):
+        try:
+            estimator.predict(X, budget=budget)
+        except (TypeError, ValueError):
+            continue
+        raise AssertionError(f"a budget of {budget!r} must be refused")
+
+
+_CHECKS: tuple[Check, ...] = (
+    check_there_is_always_an_answer,
+    check_labels_are_the_likeliest_classes,
+    check_steps_are_counted_exactly,
+    check_steps_add_up,
+    check_queries_equal_batches,
+    check_batches_do_not_matter,
+    check_training_is_repeatable,
+    check_queries_can_be_suspended,
+    check_deadlines_end_the_work,
+    check_work_can_be_stopped,
+    check_exhaustion_is_final,
+    check_answers_are_pure,
+    check_queries_keep_their_model,
+    check_learning_goes_on,
+    check_models_can_be_saved,
+    check_models_can_be_merged,
+    check_missing_values_are_left_out,
+    check_bad_budgets_are_refused,
+)
+
+
+def _assert_probabilities(proba: NDArray[np.float64], shape: tuple[int, int]) -> None:
+    assert proba.shape == shape, f"probabilities have the shape {proba.shape}, expected {shape}"
+    assert np.isfinite(proba).all(), "probabilities must be finite"
+    assert ((proba >= 0) & (proba <= 1)).all(), "probabilities must lie between 0 and 1"
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-9, err_msg="probabilities must sum to 1")
+
+
+def _assert_same_query(one: Any, other: Any, what: str) -> None:
+    assert one.steps == other.steps, f"{what}: steps differ"
+    assert np.array_equal(one.proba, other.proba), f"{what}: probabilities differ"
+    assert one.label == other.label, f"{what}: labels differ"
+    assert one.certified == other.certified, f"{what}: certificates differ"
+    assert one.exhausted == other.exhausted, f"{what}: exhaustion differs"

@@ -1,0 +1,76 @@
+"""The machine-dependent kernels equal plain NumPy, on every ISA level that the machine has, bit for bit alike."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anystream import _native
+
+
+@given(seed=st.integers(0, 10**6), d=st.integers(1, 70), lanes=st.sampled_from([4, 8, 16, 24]), own=st.booleans())
+def test_exponents_are_sums_of_squared_deviations(seed, d, lanes, own):
+    random = np.random.default_rng(seed)
+    x, mean = random.normal(size=d).astype(np.float32), random.normal(size=(d, lanes)).astype(np.float32)
+    precision = random.uniform(0.1, 10, size=(d, lanes) if own else d).astype(np.float32)
+    out = np.empty(lanes, np.float32)
+    _native.bayes_kernels("own" if own else "shared", x, mean.reshape(-1), precision.reshape(-1), lanes, out)
+    apart = (x[:, None].astype(float) - mean) * (precision if own else precision[:, None])
+    np.testing.assert_allclose(out, (apart**2).sum(axis=0), rtol=2e-5)
+
+
+@given(
+    values=st.lists(st.floats(-3000, 3000, width=32), min_size=1, max_size=40),
+    origin=st.integers(-3000, 3000),
+)
+def test_powers_of_two_are_those_of_numpy_and_vanish_far_below(values, origin):
+    log2 = np.array(values, np.float32)
+    out = np.empty(len(log2))
+    _native.powers_of_two(log2, float(origin), out)
+    apart = log2.astype(float) - origin
+    here = np.abs(apart) < 999
+    np.testing.assert_allclose(out[here], np.exp2(apart[here]), rtol=1e-4)
+    assert (out[apart < -1001] == 0).all()
+
+
+LEVELS = ["baseline", "avx2", "avx512"]
+SCRIPT = """
+import numpy as np, hashlib
+from anystream import BayesTreeClassifier, _native
+random = np.random.default_rng(0)
+X = random.normal(size=(300, 21)); y = (X[:, 0] + X[:, 1] > 0) + 0
+X[::7, 3] = np.nan
+model = BayesTreeClassifier(n_jobs=1).fit(X, y)
+proba = b"".join(model.predict_proba(X, budget=b).tobytes() for b in (0, 3, 50))
+print(_native.isa, hashlib.sha256(proba).hexdigest())
+"""
+
+
+def run_at(level):
+    environment = {**os.environ, "ANYSTREAM_ISA": level}
+    return subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True)
+
+
+def test_all_levels_of_this_machine_give_the_same_bits():
+    outcomes = {}
+    for level in LEVELS:
+        run = run_at(level)
+        if run.returncode != 0:
+            assert "this machine offers at most" in run.stderr
+            continue
+        used, digest = run.stdout.split()
+        assert used == level
+        outcomes[level] = digest
+    assert "baseline" in outcomes
+    assert len(set(outcomes.values())) == 1
+
+
+@pytest.mark.parametrize("level", ["sse9", "AVX2"])
+def test_an_unknown_level_is_refused(level):
+    run = run_at(level)
+    assert run.returncode != 0
+    assert f"ANYSTREAM_ISA={level} is no level; use baseline, avx2 or avx512" in run.stderr
