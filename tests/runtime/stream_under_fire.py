@@ -29,7 +29,9 @@ def write_stream(path: Path) -> None:
     for i in range(N_RECORDS):
         label = int(rng.integers(3))
         x = rng.normal(loc=(label * 2 + i / N_RECORDS, label, -label), scale=1.0)
-        lines.append("broken" if i % 97 == 5 else f"r{i},{x[0]:.6f},{x[1]:.6f},{x[2]:.6f},{'' if i % 5 == 0 else label}")
+        lines.append(
+            "broken" if i % 97 == 5 else f"r{i},{x[0]:.6f},{x[1]:.6f},{x[2]:.6f},{'' if i % 5 == 0 else label}"
+        )
     path.write_text("\n".join(lines) + "\n")
 
 

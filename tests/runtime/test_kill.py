@@ -10,7 +10,11 @@ import pytest
 def test_a_stream_killed_at_fifty_points_ends_like_an_undisturbed_one(tmp_path):
     script = Path(__file__).with_name("stream_under_fire.py")
     done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path), "50", "11"], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, str(script), str(tmp_path), "50", "11"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) >= 45, "nearly every kill must have hit a living process"

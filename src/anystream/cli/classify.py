@@ -20,7 +20,9 @@ def classify(
         str | None, typer.Option(help="Work off the queue in this time, such as 2s (the rule of LOCUST).")
     ] = None,
     budget: Annotated[int | None, typer.Option(help="Most steps per record; by default the model's own.")] = None,
-    scheduler: Annotated[str | None, typer.Option(help=f"One of {', '.join(SCHEDULERS)}; by default by the above.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help=f"One of {', '.join(SCHEDULERS)}; by default by the above.")
+    ] = None,
     learn: Annotated[bool, typer.Option(help="Learn from labels, while answering.")] = False,
     labels: Annotated[str | None, typer.Option(help="File or pipe of later labels: records of key and label.")] = None,
     save: Annotated[str | None, typer.Option(help="With --learn: where to write the model at the end.")] = None,
@@ -28,17 +30,25 @@ def classify(
     key: Annotated[str | None, typer.Option(help="Column that names a record; by default its line number.")] = None,
     time_: Annotated[str | None, typer.Option("--time", help="Column with the time of a record, in seconds.")] = None,
     rate: Annotated[float | None, typer.Option(help="Replay the input at so many records per second.")] = None,
-    speed: Annotated[float | None, typer.Option(help="Replay the input at its recorded times, so many times as fast.")] = None,
+    speed: Annotated[
+        float | None, typer.Option(help="Replay the input at its recorded times, so many times as fast.")
+    ] = None,
     queue: Annotated[int, typer.Option(help="Most records that wait.")] = 10_000,
     overflow: Annotated[
         str, typer.Option(help="When the queue is full: block, answer_now, shed_oldest or shed_newest.")
     ] = "block",
     dead_letters: Annotated[str | None, typer.Option(help="File for records that cannot be answered.")] = None,
     strict: Annotated[bool, typer.Option(help="Stop at the first bad record, with exit code 2.")] = False,
-    checkpoint: Annotated[str | None, typer.Option(help="Folder that keeps the run; start again to go on with it.")] = None,
-    checkpoint_every: Annotated[str, typer.Option(help="How often, as a time (10s) or records (5000 records).")] = "10s",
+    checkpoint: Annotated[
+        str | None, typer.Option(help="Folder that keeps the run; start again to go on with it.")
+    ] = None,
+    checkpoint_every: Annotated[
+        str, typer.Option(help="How often, as a time (10s) or records (5000 records).")
+    ] = "10s",
     proba: Annotated[bool, typer.Option(help="Write the probability of every class.")] = False,
-    input_format: Annotated[str | None, typer.Option(help="csv, jsonl or arrow; by default by name, else jsonl.")] = None,
+    input_format: Annotated[
+        str | None, typer.Option(help="csv, jsonl or arrow; by default by name, else jsonl.")
+    ] = None,
     output_format: Annotated[str | None, typer.Option(help="jsonl or csv; by default by name, else jsonl.")] = None,
     delimiter: Annotated[str | None, typer.Option(help="What stands between the cells of a CSV file.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print the summary on standard error as JSON.")] = False,
@@ -46,7 +56,8 @@ def classify(
 ) -> None:
     """Answer records as they come; answers go out as JSON lines or CSV, a summary to standard error.
 
-    Examples:
+    Examples
+    --------
     [bold]anystream classify model.safetensors < records.jsonl > answers.jsonl --within 5ms[/bold]
     [bold]anystream classify model.safetensors test.csv -o answers.csv --budget 50 --dead-letters bad.jsonl[/bold]
     """

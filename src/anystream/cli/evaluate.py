@@ -51,7 +51,9 @@ def evaluate(
     for steps, share in zip(stages, accuracy, strict=True):
         table.add_row(str(steps), f"{share:.4f}", "█" * round(share * 30))
     console().print(table)
-    console().print(f"{sparkline(accuracy, min(accuracy), max(accuracy))}  from {accuracy[0]:.4f} to {accuracy[-1]:.4f}")
+    console().print(
+        f"{sparkline(accuracy, min(accuracy), max(accuracy))}  from {accuracy[0]:.4f} to {accuracy[-1]:.4f}"
+    )
 
 
 def _parse_budgets(text: str) -> list[int]:
@@ -60,7 +62,9 @@ def _parse_budgets(text: str) -> list[int]:
     try:
         return [int(stage) for stage in check_stages([int(part) for part in text.split(",")])]
     except ValueError as error:
-        raise ValueError(f"--budgets is {text!r}; write ascending whole numbers, such as {_BUDGETS} ({error})") from None
+        raise ValueError(
+            f"--budgets is {text!r}; write ascending whole numbers, such as {_BUDGETS} ({error})"
+        ) from None
 
 
 def _draw(path: str, stages: list[int], accuracy: list[float]) -> None:

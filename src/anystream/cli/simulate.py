@@ -1,4 +1,4 @@
-"""``anystream simulate``: how much machine does this traffic need?"""
+"""``anystream simulate``: says how much machine some traffic needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ _RECORDS = 2_000_000  # most of one simulated run
 def simulate(
     model: Annotated[str, typer.Argument(help="A model file.")],
     rate: Annotated[float, typer.Option(help="Records per second, between bursts.")] = 1000.0,
-    burst: Annotated[str, typer.Option(help="Height of the bursts, as a multiple of the rate (10x) or per second.")] = "10x",
+    burst: Annotated[
+        str, typer.Option(help="Height of the bursts, as a multiple of the rate (10x) or per second.")
+    ] = "10x",
     burst_time: Annotated[str, typer.Option(help="How long a burst lasts.")] = "1s",
     every: Annotated[str, typer.Option(help="From one burst to the next.")] = "10s",
     workload: Annotated[str, typer.Option(help="spikes (workload A of LOCUST) or steps (workload B).")] = "spikes",
@@ -47,7 +49,9 @@ def simulate(
         raise ValueError(f"--overflow is {overflow!r}; use one of {', '.join(OVERFLOW_POLICIES)}")
     estimator = load(model)
     features, labels = _records(model, estimator, data, label, seed)
-    times = _traffic(workload, rate, burst, parse_duration(burst_time), parse_duration(every), parse_duration(duration), seed)
+    times = _traffic(
+        workload, rate, burst, parse_duration(burst_time), parse_duration(every), parse_duration(duration), seed
+    )
     due = parse_duration(within)
     here = MachineCost.measure(estimator, features)
     rows, traces = [], []
@@ -62,7 +66,7 @@ def simulate(
             cost=here.scaled(speed),
             within=due,
             capacity=queue,
-            overflow=overflow,
+            overflow=overflow,  # type: ignore[arg-type]  # looked at above
             observer=lambda turn, trace=trace: trace.append((turn.now, turn.queue_length)),
         )
         rows.append({"machine": speed} | summary.to_json())
@@ -84,7 +88,9 @@ def simulate(
         f"{format_duration(here.step)}: {here.capacity(0):,.0f} records/s at budget 0, "
         f"{here.capacity(estimator.budget):,.0f} at {estimator.budget}"
     )
-    table = Table("machine", "on time", "late", "shed", "steps", "p50 wait", "p99 wait", "accuracy", "on-time acc.", "queue")
+    table = Table(
+        "machine", "on time", "late", "shed", "steps", "p50 wait", "p99 wait", "accuracy", "on-time acc.", "queue"
+    )
     for row, (_, trace) in zip(rows, traces, strict=True):
         table.add_row(
             f"{row['machine']:g} x",

@@ -14,9 +14,9 @@ from anystream.connectors.protocols import Answers, Polled
 from anystream.connectors.schema import Schema, SchemaError
 
 try:
-    import pyarrow as pa
-    import pyarrow.ipc as ipc
-    import pyarrow.parquet as parquet
+    import pyarrow as pa  # type: ignore[import-untyped]  # ships no types
+    import pyarrow.ipc as ipc  # type: ignore[import-untyped]  # ships no types
+    import pyarrow.parquet as parquet  # type: ignore[import-untyped]  # ships no types
 except ImportError as error:  # pragma: no cover  the tests have it
     raise ImportError("Parquet and Arrow files need pyarrow; install anystream[arrow]") from error
 

@@ -42,6 +42,7 @@ class CsvSource(TextSource):
         longest: int = 1_000_000,
     ) -> None:
         super().__init__(path, schema, longest=longest)
+        self._open_quote: list[Line] = []  # lines of a record whose end has not come
         self.header, self.delimiter = _read_header(self._reader, path, delimiter)
         names = [column.name for column in schema.columns]
         if absent := [name for name in names if name not in self.header]:
@@ -49,6 +50,25 @@ class CsvSource(TextSource):
                 f"{path}: there is no column {absent[0]!r}, which the model was fitted on; the table has "
                 f"{', '.join(self.header)}"
             )
+
+    @property
+    def offset(self) -> int:
+        """Where the next record begins."""
+        return self._open_quote[0].offset if self._open_quote else self._reader.offset
+
+    @property
+    def done(self) -> bool:
+        """Every record was read."""
+        return not self._open_quote and self._reader.done
+
+    def seek(self, offset: int) -> None:
+        """Go on from byte `offset`."""
+        self._open_quote = []
+        super().seek(offset)
+
+    def _read_lines(self, most: int) -> list[Line]:
+        lines, self._open_quote = self._open_quote + self._reader.read(most), []
+        return lines
 
     def _cells(self, lines: Sequence[Line]) -> tuple[Mapping[str, Sequence[Any]], list[Line], list[Reject]]:
         rejects: list[Reject] = []
@@ -62,7 +82,11 @@ class CsvSource(TextSource):
         if any(len(row) != width for row in rows):
             rejects.extend(
                 Reject(
-                    f"the line has {len(row)} fields, the header {width}", line.offset, line.number, None, _shown(line.text)
+                    f"the line has {len(row)} fields, the header {width}",
+                    line.offset,
+                    line.number,
+                    None,
+                    _shown(line.text),
                 )
                 for line, row in zip(kept, rows, strict=True)
                 if len(row) != width
@@ -86,7 +110,7 @@ class CsvSource(TextSource):
                 records.append(Line(line.offset, line.number, text))
                 at = last + 1
             elif last + 1 >= len(lines) and last - at < _MOST_LINES and not self._reader.ended:
-                self._reader.unread(len(lines) - at)  # its end may be among the lines to come
+                self._open_quote = list(lines[at:])  # its end may be among the lines to come
                 break
             else:
                 rejects.append(Reject("a quote is not closed", line.offset, line.number, None, _shown(line.text)))
@@ -114,7 +138,7 @@ def read_csv_columns(
             raise SchemaError(f"{path}: the file has no header; its first line must name the columns")
         used = delimiter or _guess_delimiter(first)
         header = _checked_header(next(csv.reader([first], delimiter=used)), path)
-        rows = []
+        rows: list[list[str]] = []
         for row in islice(csv.reader(file, delimiter=used), most):
             if not row:
                 continue

@@ -47,7 +47,8 @@ class _LineFile:
             raise ValueError("standard output cannot take back what was written; write to a file, or start anew")
         if self._file.seek(0, os.SEEK_END) < position:
             raise ValueError(
-                f"{self._name} has fewer bytes than the checkpoint knows ({position}); put back the file that belongs to it"
+                f"{self._name} has fewer bytes than the checkpoint knows ({position}); "
+                "put back the file that belongs to it"
             )
         self._file.seek(position)
         self._file.truncate()
@@ -98,7 +99,9 @@ class JsonLinesSink(_AnswerFile):
         Keep what the file has; a checkpoint cuts it to what belongs to it.
     """
 
-    _text = staticmethod(json.dumps)
+    @staticmethod
+    def _text(label: Any) -> str:
+        return json.dumps(label)
 
     def _lines(self, answers: Answers) -> Sequence[str]:
         texts = self._texts

@@ -13,7 +13,7 @@ from anystream.connectors.lines import Line
 from anystream.connectors.schema import SchemaError
 from anystream.connectors.text_source import TextSource, _shown
 
-_scan = json.JSONDecoder().scan_once
+_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # one value from a place on, without the ceremony of loads
 
 
 class JsonLinesSource(TextSource):
@@ -67,5 +67,7 @@ def _object(line: bytes) -> dict[str, Any]:
     if end != len(text):
         raise ValueError("the line has more behind its JSON value; put one record on each line")
     if not isinstance(value, dict):
-        raise ValueError(f"the line is a JSON {type(value).__name__}; a record is an object with the columns as members")
+        raise ValueError(
+            f"the line is a JSON {type(value).__name__}; a record is an object with the columns as members"
+        )
     return value

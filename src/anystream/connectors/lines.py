@@ -84,10 +84,6 @@ class LineReader:
         self._next += len(lines)
         return lines
 
-    def unread(self, n: int) -> None:
-        """Give back the last `n` lines that were read."""
-        self._next -= n
-
     def wait(self, seconds: float) -> None:
         """Return when there is more to read, and after `seconds` at the latest."""
         if not self._ended and not self._regular:

@@ -25,9 +25,9 @@ class Polled(NamedTuple):
 class Source(Protocol):
     """Where records come from.
 
-    Guaranteed by a source: `poll` does not wait; records come in the order of their offsets, which rise; after `seek(o)`
-    the record at offset o is the next one again, as long as it has not been acknowledged. Not guaranteed: that `close` is
-    called, or that anything between two acknowledgements is read only once.
+    Guaranteed by a source: `poll` does not wait; records come in the order of their offsets, which rise; after
+    `seek(o)` the record at offset o is the next one again, as long as it has not been acknowledged. Not guaranteed:
+    that `close` is called, or that anything between two acknowledgements is read only once.
     """
 
     @property

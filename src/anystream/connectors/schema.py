@@ -239,7 +239,9 @@ def _one_hot(column: Column, cells: Sequence[Any], out: NDArray[np.float64], fau
             continue
         place = places.get(_category(cell))
         if place is None:
-            faults.setdefault(row, f"column {column.name!r} has {_shown(cell)}, a category that the model does not know")
+            faults.setdefault(
+                row, f"column {column.name!r} has {_shown(cell)}, a category that the model does not know"
+            )
             continue
         out[row] = 0.0
         out[row, place] = 1.0

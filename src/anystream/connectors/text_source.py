@@ -31,8 +31,8 @@ class TextSource(ABC):
 
     Notes
     -----
-    A file can be read again from any offset. Standard input cannot go back, but a new process can skip to an offset if it
-    is given the same bytes again. Acknowledging does nothing: files do not forget.
+    A file can be read again from any offset. Standard input cannot go back, but a new process can skip to an offset
+    if it is given the same bytes again. Acknowledging does nothing: files do not forget.
     """
 
     def __init__(self, path: str | os.PathLike[str], schema: Schema, *, longest: int = 1_000_000) -> None:
@@ -52,7 +52,7 @@ class TextSource(ABC):
 
     def poll(self, most: int) -> Polled:
         """The next records that are there already."""
-        lines = [line for line in self._reader.read(most) if line.text.strip() or line.overlong]
+        lines = [line for line in self._read_lines(most) if line.text.strip() or line.overlong]
         rejects = [
             Reject(f"the line is longer than {self._longest} bytes", line.offset, line.number, None, _shown(line.text))
             for line in lines
@@ -72,12 +72,15 @@ class TextSource(ABC):
         """Go on from byte `offset`."""
         self._reader.seek(offset)
 
-    def acknowledge(self, offset: int) -> None:
+    def acknowledge(self, offset: int) -> None:  # noqa: B027  nothing to do is what all of them do
         """A file forgets nothing."""
 
     def close(self) -> None:
         """Close the file."""
         self._reader.close()
+
+    def _read_lines(self, most: int) -> list[Line]:
+        return self._reader.read(most)
 
     @abstractmethod
     def _cells(self, lines: Sequence[Line]) -> tuple[Mapping[str, Sequence[Any]], list[Line], list[Reject]]:
@@ -87,10 +90,13 @@ class TextSource(ABC):
         table, kept, rejects = self._cells(lines)
         n, schema = len(kept), self.schema
         features, faults = schema.encode(table, n)
-        label = None if schema.label not in table else schema.labels(table[schema.label], faults)
-        arrival = None if schema.time not in table else schema.times(table[schema.time], faults)
+        label = (
+            schema.labels(table[schema.label], faults) if schema.label is not None and schema.label in table else None
+        )
+        arrival = schema.times(table[schema.time], faults) if schema.time is not None and schema.time in table else None
         offset = np.array([line.offset for line in kept], dtype=np.int64)
-        key = _keys(table[schema.key]) if schema.key in table else np.array([line.number for line in kept])
+        named = schema.key is not None and schema.key in table
+        key = _keys(table[str(schema.key)]) if named else np.array([line.number for line in kept])
         items = Items.of(features, key=key, offset=offset, arrival=arrival, label=label)
         if faults:
             rejects = rejects + [

@@ -1,8 +1,8 @@
 """The stream runtime: every record is answered by its deadline, and nothing is lost in silence.
 
-A `Source` gives items, a bounded `ItemQueue` holds them, a scheduler gives each batch its budget, a classifier answers it,
-a `Sink` takes the answers, and the source hears how far everything is safe. Models and connectors are known by what they
-do, never by name.
+A `Source` gives items, a bounded `ItemQueue` holds them, a scheduler gives each batch its budget, a classifier
+answers it, a `Sink` takes the answers, and the source hears how far everything is safe. Models and connectors are
+known by what they do, never by name.
 """
 
 from anystream.connectors.items import Item, Items, Reject

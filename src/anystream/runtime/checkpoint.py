@@ -145,7 +145,8 @@ class CheckpointFolder:
             record = json.loads(text)
             if record["version"] != _VERSION:
                 raise CheckpointError(
-                    f"{self.path}: written in version {record['version']} of the layout, this one reads {_VERSION}; {remedy}"
+                    f"{self.path}: written in version {record['version']} of the layout, this one reads {_VERSION}; "
+                    f"{remedy}"
                 )
             self._number = int(record["number"])
             plain = {name: record[name] for name in _PLAIN}
@@ -182,7 +183,7 @@ def _read_waiting(path: Path) -> tuple[list[tuple[NDArray[np.float64], Any]], li
     file = read_model(path)
     require_kind(file, _KIND, (1,))
     unlearned = list(zip(file.arrays["unlearned"], file.metadata["unlearned_labels"], strict=True))
-    labels = {key: label for key, label in file.metadata["labels"]}
+    labels = dict(file.metadata["labels"])
     return unlearned, file.metadata["keys"], list(file.arrays["waiting"]), labels
 
 

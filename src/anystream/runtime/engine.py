@@ -84,8 +84,8 @@ class Engine:
     Notes
     -----
     A turn: take what is ready; take labels; answer one batch, in one native call on all cores; learn; make a checkpoint
-    if one is due; flush. What a batch costs is learned from the batches before, per model and machine, and covers all of
-    the turn; a deadline holds even if the estimate is wrong, because native code looks at the clock itself.
+    if one is due; flush. What a batch costs is learned from the batches before, per model and machine, and covers all
+    of the turn; a deadline holds even if the estimate is wrong, because native code looks at the clock itself.
 
     Examples
     --------
@@ -189,7 +189,7 @@ class Engine:
             self.learner.restore(self.summary.answered)
 
     def _warm_up(self) -> None:
-        """Ask a few questions that nobody waits for: the first costs more than any other, and all say what work costs."""
+        """Ask questions that nobody waits for: the first costs more than any other, and all say what work costs."""
         model = self.learner.model
         if not hasattr(model, "n_features_in_"):
             return
@@ -233,7 +233,7 @@ class Engine:
         self._outlet.reject(rejects, self.summary)
         if len(items) == 0:
             return len(rejects)
-        infinite = np.isinf(items.features).any(axis=1)
+        infinite = np.asarray(np.isinf(items.features).any(axis=1))
         if infinite.any():
             reason = "a feature is infinite; use NaN for a missing value"
             self._outlet.reject(_as_rejects(items.take(infinite), reason), self.summary)

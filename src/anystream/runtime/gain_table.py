@@ -76,7 +76,8 @@ class GainTable:
         """Expected rise of accuracy when answers of `level` go on to the next; 0 where more steps would not help."""
         if level >= len(self.levels) - 1:
             return np.zeros(len(confidence))
-        return np.maximum(self.gains[level][np.searchsorted(self.edges[level], confidence, side="right")], 0.0)
+        places = np.searchsorted(self.edges[level], confidence, side="right")
+        return np.asarray(np.maximum(self.gains[level][places], 0.0))
 
     def to_json(self) -> dict[str, Any]:
         """The table as JSON holds it."""
@@ -92,7 +93,9 @@ class GainTable:
         """The table that `to_json` wrote."""
         try:
             levels = tuple(int(level) for level in value["levels"])
-            edges, gains, accuracy = (np.array(value[name], dtype=np.float64) for name in ("edges", "gains", "accuracy"))
+            edges, gains, accuracy = (
+                np.array(value[name], dtype=np.float64) for name in ("edges", "gains", "accuracy")
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"the performance profile cannot be read ({error}); fit the model again") from None
         n = len(levels) - 1

@@ -1,8 +1,8 @@
 """Learning from labels while records are answered.
 
-The model that learns and the model that answers are two: what answers is a *snapshot*, which never changes. After a batch
-of labels was learned, a new snapshot takes its place in one assignment. So a batch of answers comes from one state of the
-model, whole, and nobody waits for the learning::
+The model that learns and the model that answers are two: what answers is a *snapshot*, which never changes. After a
+batch of labels was learned, a new snapshot takes its place in one assignment. So a batch of answers comes from one
+state of the model, whole, and nobody waits for the learning::
 
     labels ->  submitted  ->  partial_fit on the learner's model  ->  snapshot  ->  answers
 """
@@ -153,8 +153,8 @@ class LearnsBeside:
 
     Notes
     -----
-    A snapshot shares the memory of the model; the next `partial_fit` copies what it changes first (for the Bayes tree, the
-    whole tree), so learning more labels at a time is cheaper, and `share` keeps the copying in bounds.
+    A snapshot shares the memory of the model; the next `partial_fit` copies what it changes first (for the Bayes
+    tree, the whole tree), so learning more labels at a time is cheaper, and `share` keeps the copying in bounds.
     """
 
     def __init__(self, model: Any, *, share: float = 0.25) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,10 @@ class ItemQueue:
     capacity : int, default=10_000
         Most elements that wait.
     overflow : {"block", "answer_now", "shed_oldest", "shed_newest"}, default="block"
-        What happens when there are more. ``"block"``: they stay in the source until there is room (back-pressure; nothing
-        is ever lost). ``"answer_now"``: those that do not fit are answered at budget 0, at once. ``"shed_oldest"`` and
-        ``"shed_newest"``: the longest-waiting, or the last to come, are given up; the engine counts them and sends them
-        to the dead letters.
+        What happens when there are more. ``"block"``: they stay in the source until there is room (back-pressure;
+        nothing is ever lost). ``"answer_now"``: those that do not fit are answered at budget 0, at once.
+        ``"shed_oldest"`` and ``"shed_newest"``: the longest-waiting, or the last to come, are given up; the engine
+        counts them and sends them to the dead letters.
     """
 
     def __init__(self, capacity: int = 10_000, overflow: Overflow = "block") -> None:
@@ -123,8 +123,8 @@ class ItemQueue:
             self._parts = deque([Items.joined(list(self._parts))])
         return self._parts[0] if self._parts else Items.none()
 
-    def _column(self, name: str) -> NDArray[np.float64] | NDArray[np.int64]:
-        columns = [getattr(part, name) for part in self._parts]
+    def _column(self, name: str) -> NDArray[Any]:
+        columns: list[NDArray[Any]] = [getattr(part, name) for part in self._parts]
         if len(columns) == 1:
             return columns[0]
         return np.concatenate(columns) if columns else np.empty(0, dtype=np.int64)

@@ -61,8 +61,8 @@ def as_recorded(speed: float = 1.0) -> Schedule:
 class Replay:
     """Another source, whose records arrive by a schedule.
 
-    The arrival of a record is its scheduled instant, even if the engine comes for it later: a record that waits outside,
-    because the engine is busy or its queue is full, has waited.
+    The arrival of a record is its scheduled instant, even if the engine comes for it later: a record that waits
+    outside, because the engine is busy or its queue is full, has waited.
 
     Parameters
     ----------

@@ -28,5 +28,5 @@ def stop_on_signals(engine: Engine) -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for stopped, handler in before.items():
+            signal.signal(stopped, handler)

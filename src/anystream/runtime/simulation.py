@@ -1,4 +1,4 @@
-"""The same engine on a simulated clock: how would this model do under that traffic on such a machine?"""
+"""The same engine on a simulated clock: how a model would do under some traffic on some machine."""
 
 from __future__ import annotations
 

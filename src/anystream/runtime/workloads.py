@@ -29,7 +29,7 @@ def arrivals(rates: NDArray[np.float64], piece_s: float, *, seed: int | None = 0
     else:
         rng = np.random.default_rng(seed)
         marks = np.sort(rng.uniform(0.0, total, rng.poisson(total)))
-    return np.interp(marks, work, ends)
+    return np.asarray(np.interp(marks, work, ends))
 
 
 def workload_a(
@@ -56,11 +56,11 @@ def workload_a(
 
     Notes
     -----
-    The paper gives no table of its workloads; the figures are read from its plots: spikes several times above a capacity
-    of 4000 records per second, and some 400 in between.
+    The paper gives no table of its workloads; the figures are read from its plots: spikes several times above a
+    capacity of 4000 records per second, and some 400 in between.
     """
     piece = _piece(seconds, spike_s)
-    starts = np.arange(int(round(seconds / piece))) * piece
+    starts = np.arange(round(seconds / piece)) * piece
     in_spike = (starts % every_s) >= every_s - spike_s - 1e-9
     return arrivals(np.where(in_spike, peak, base), piece, seed=seed)
 
@@ -86,7 +86,7 @@ def workload_b(
     seed : int, default=0
         Of heights and arrivals.
     """
-    heights = np.random.default_rng(seed).uniform(low, high, max(int(round(seconds / step_s)), 1))
+    heights = np.random.default_rng(seed).uniform(low, high, max(round(seconds / step_s), 1))
     return arrivals(heights, step_s, seed=seed + 1)
 
 

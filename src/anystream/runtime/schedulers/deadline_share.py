@@ -10,6 +10,7 @@ from anystream.runtime.schedulers.protocol import AnswersOnce, Plan, Situation, 
 
 _MARGIN = 1.5  # a batch may last this much longer than expected before the clock ends it
 _SLICE = 0.25  # a batch takes at most this part of the time that its first record has left
+_CARE = 0.95  # part of the time that is given out: estimates err
 _SHORTEST_S = 0.0002
 _LATE_SHARE = 0.125  # part of the time for records that are late already
 
@@ -27,11 +28,12 @@ class DeadlineShare(AnswersOnce):
 
     Notes
     -----
-    The record at place j (from 0) is due in time if (j + 1) · (r + n · s) + c ≤ deadline_j - now, with c, r and s the cost
-    of a call, a record and a step; n is the smallest that any place allows. It is computed for every batch, so whatever
-    answers leave over that stop early, because nothing could change them, goes to those who wait. Records that cannot be
-    in time any more hold nobody up: they are answered at budget 0 in an eighth of the time, or when nobody else waits, or
-    when they fill half of the queue.
+    The record at place j (from 0) is in time if (j + 1) · (r + n · s) ≤ e · (deadline_j - now - c), with c, r and s
+    the cost of a call, a record and a step, and e what calls and some care leave of the time; n is the smallest that
+    any place allows. A record that waits alone gets a quarter of its time at most: others may come. It is computed
+    for every batch, so whatever answers leave over that stop early, because nothing could change them, goes to those
+    who wait. Records that cannot be in time any more hold nobody up: they are answered at budget 0 in an eighth of
+    the time, or when nobody else waits, or when they fill half of the queue.
     """
 
     def __init__(self, *, most: int | None = None, headroom: float | None = None) -> None:
@@ -72,7 +74,9 @@ class DeadlineShare(AnswersOnce):
     def _share(self, situation: Situation, left: np.ndarray) -> float:
         cost = situation.cost
         places = np.arange(1, len(left) + 1)
-        seconds_each = float(np.min((left - cost.call) / places))
+        use = _CARE * (1.0 - cost.call / max(situation.batch_s, 2.0 * cost.call))
+        seconds_each = use * float(np.min((left - cost.call) / places))
+        seconds_each = min(seconds_each, max(situation.batch_s, _SLICE * float(left[0])))
         if self.headroom is not None and situation.rate > 0.0:
             seconds_each = min(seconds_each, self.headroom / situation.rate)
         if seconds_each == math.inf:

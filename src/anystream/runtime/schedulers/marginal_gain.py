@@ -26,9 +26,9 @@ class MarginalGain:
 
     Notes
     -----
-    A draft of one level is asked again with the steps of the next. Levels grow by a factor of four, so that the work done
-    twice is a third at most; in return a batch is one native call on all cores. An answer goes out when it is certified,
-    when it has nothing more to gain, or shortly before its deadline.
+    A draft of one level is asked again with the steps of the next. Levels grow by a factor of four, so that the work
+    done twice is a third at most; in return a batch is one native call on all cores. An answer goes out when it is
+    certified, when it has nothing more to gain, or shortly before its deadline.
     """
 
     def __init__(self, table: GainTable, *, least_gain: float = 0.001) -> None:

@@ -21,10 +21,10 @@ class WaitingTime(AnswersOnce):
 
     Notes
     -----
-    n_s = t_w / (q_c · t'), where q_c is the length of the queue, the current record included, and t' the average time of
-    a step in the history of the stream. It is computed anew for every batch, where the paper does so for every record; a
-    batch lasts a few milliseconds. The rule fills the queue until waiting equals t_w, even on an idle machine, and
-    overshoots, since it does not know how long the records have waited already.
+    n_s = t_w / (q_c · t'), where q_c is the length of the queue, the current record included, and t' the average time
+    of a step in the history of the stream. It is computed anew for every batch, where the paper does so for every
+    record; a batch lasts a few milliseconds. The rule fills the queue until waiting equals t_w, even on an idle
+    machine, and overshoots, since it does not know how long the records have waited already.
 
     References
     ----------
