@@ -1,12 +1,15 @@
+import contextlib
+import io
 import json
 import signal
 import subprocess
 import sys
+from unittest import mock
 
 import numpy as np
 import pytest
 
-from anystream.cli.app import app
+from anystream.cli.app import app, main
 from anystream.cli.models import make_model
 from anystream.saved_models import load
 
@@ -33,15 +36,22 @@ def home(tmp_path_factory):
     return folder
 
 
-def anystream(*arguments, cwd, stdin=""):
-    return subprocess.run(
-        [sys.executable, "-m", "anystream", *arguments],
-        cwd=cwd,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def anystream(*arguments, cwd, stdin=None):
+    """The program: in this process, or in one of its own if it reads standard input."""
+    if stdin is not None:
+        command = [sys.executable, "-m", "anystream", *arguments]
+        return subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, text=True, check=False)
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    with (
+        contextlib.chdir(cwd),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        mock.patch.object(sys, "argv", ["anystream", *arguments]),
+        pytest.raises(SystemExit) as ended,
+    ):
+        main()
+    texts = [stream.buffer.getvalue().decode() for stream in (out, err)]
+    return subprocess.CompletedProcess(arguments, ended.value.code, *texts)
 
 
 def test_a_file_is_classified_and_the_summary_goes_to_standard_error(home):

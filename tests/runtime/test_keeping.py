@@ -58,7 +58,9 @@ def test_a_run_that_ends_anywhere_is_gone_on_with_even_out_of_order(tmp_path):
             clock=clock,
             most_records=3,
         )
-        if state is not None:
+        if state is None:
+            sink.rewind(0)  # a file would be begun anew
+        else:
             engine.resume(state)
 
         def tear(turn):

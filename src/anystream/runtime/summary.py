@@ -57,8 +57,8 @@ class Summary:
         self._waits += np.bincount((place * (_BINS - 1)).astype(np.int64), minlength=_BINS)
 
     def wait_quantile(self, q: float) -> float:
-        """The waiting time in seconds that a part `q` of the answers did not exceed, to about 2 %; NaN if there are
-        none.""" if self.answered == 0:
+        """The waiting time in seconds that a part `q` of the answers did not exceed, to about 2 %; NaN without any."""
+        if self.answered == 0:
             return float("nan")
         place = int(np.searchsorted(np.cumsum(self._waits), q * self._waits.sum()))
         return float(_SHORTEST_S * (_LONGEST_S / _SHORTEST_S) ** (min(place + 1, _BINS - 1) / (_BINS - 1)))
