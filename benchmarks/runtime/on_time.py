@@ -90,6 +90,7 @@ def sklearn_peers(X: Any, y: Any) -> dict[str, Peer]:
     from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
     from sklearn.naive_bayes import GaussianNB
     from sklearn.neighbors import KNeighborsClassifier
+    from threadpoolctl import threadpool_limits
 
     models = {
         "RandomForest": RandomForestClassifier(100, random_state=SEED),
@@ -97,7 +98,13 @@ def sklearn_peers(X: Any, y: Any) -> dict[str, Peer]:
         "k-NN": KNeighborsClassifier(5),
         "GaussianNB": GaussianNB(),
     }
-    return {name: Peer(model.fit(X, y), X.shape[1]) for name, model in models.items()}
+    peers = {}
+    for name, model in models.items():
+        print(f"training {name}", file=sys.stderr)
+        with threadpool_limits(1):  # threads that spin for each other take minutes on a busy machine
+            model.fit(X, y)
+        peers[name] = Peer(model, X.shape[1])
+    return peers
 
 
 def river_peers(X: Any, y: Any) -> dict[str, Peer]:
@@ -189,6 +196,7 @@ def main() -> None:
         twin = make_model(name, []).fit(X[: held.start], y[: held.start])
         ours[name] = model, GainTable.measure(twin, X[held], y[held])
     for load in loads:
+        print(f"load {load:g}", file=sys.stderr)
         n = int(load * rates[slowest] * options.seconds)
         times = np.sort(np.random.default_rng(SEED).uniform(0.0, options.seconds, n))
         for name, (model, table) in ours.items():

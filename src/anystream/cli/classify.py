@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+_BATCH_S, _DUE_BATCH_S = 0.02, 0.004  # of a batch when nothing is due, and when something is
 SCHEDULERS = ("deadline-share", "marginal-gain", "waiting-time", "fixed-budget")
 
 
@@ -112,6 +113,7 @@ def classify(
         labels=pairs,
         checkpoint=folder,
         clock=clock,
+        batch_s=_BATCH_S if within is None and target_wait is None else _DUE_BATCH_S,
         strict=strict,
     )
     if state is not None:

@@ -11,7 +11,8 @@ from anystream.runtime.gain_table import GainTable
 from anystream.runtime.schedulers.protocol import Plan, Situation
 
 _MARGIN = 1.5  # a batch may last this much longer than expected before the clock ends it
-_BATCHES_AHEAD = 3.0  # a draft goes out so many batches before its deadline
+_BATCHES_AHEAD = 3.0  # a draft goes out so many batches before its deadline, or
+_SHARE_AHEAD = 0.25  # when this part of its time is left, whichever is earlier
 
 
 class MarginalGain:
@@ -63,8 +64,10 @@ class MarginalGain:
     def due(self, situation: Situation) -> NDArray[np.int64] | None:
         """Drafts whose deadline is near; all of them at the end of the stream."""
         items = situation.queue.items()
-        near = situation.now + _BATCHES_AHEAD * max(situation.batch_s, situation.cost.call)
-        rows = np.flatnonzero((items.steps >= 0) & ((items.deadline <= near) | situation.ending))
+        allowed = np.where(np.isinf(items.deadline), 0.0, items.deadline - items.arrival)
+        ahead = np.maximum(_SHARE_AHEAD * allowed, _BATCHES_AHEAD * max(situation.batch_s, situation.cost.call))
+        near = items.deadline - situation.now <= ahead
+        rows = np.flatnonzero((items.steps >= 0) & (near | situation.ending))
         return rows if len(rows) else None
 
     def final(self, batch: Items, answer: Answer, asked: int | None, now: float) -> NDArray[np.bool_] | None:
