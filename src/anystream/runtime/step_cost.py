@@ -1,0 +1,87 @@
+"""What a batch costs in seconds, learned from the batches before it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_PRIOR = (50e-6, 5e-6, 1e-6)  # seconds per call, record and step: a guess that the first batches correct
+_DRIFT = 0.05  # how much a cost may change from one batch to the next, relative to itself
+_NOISE = 0.2  # relative error of one measurement
+_OUTLIER = 3.0  # a measurement further off than this many deviations counts as that far off
+_WIDEST = 3.0  # uncertainty of a cost never grows beyond this, relative to itself
+
+
+class StepCost:
+    """The cost model t = call + record · n + step · S of a batch of n records that takes S steps in all.
+
+    Each batch corrects the three costs (a Kalman filter over a random walk), so they follow the machine: other work
+    beside it, a model that grows, more threads. Errors are relative, so that long batches do not drown short ones.
+
+    Parameters
+    ----------
+    call, record, step : float
+        First guesses, in seconds.
+
+    Attributes
+    ----------
+    average : float
+        Seconds per step over all that was measured: t' of the LOCUST paper, which counts samples and nothing else.
+    """
+
+    def __init__(self, call: float = _PRIOR[0], record: float = _PRIOR[1], step: float = _PRIOR[2]) -> None:
+        self._costs = np.array([call, record, step])
+        if not np.all(self._costs > 0.0):
+            raise ValueError(f"costs are {self._costs.tolist()}; give positive numbers of seconds")
+        self._floor = self._costs * 1e-3
+        self._uncertainty = np.diag(self._costs**2)
+        self._seconds = 0.0
+        self._steps = 0
+        self.measured = 0
+
+    @property
+    def call(self) -> float:
+        """Seconds per batch, however small."""
+        return float(self._costs[0])
+
+    @property
+    def record(self) -> float:
+        """Seconds per record at budget 0."""
+        return float(self._costs[1])
+
+    @property
+    def step(self) -> float:
+        """Seconds per step of one record."""
+        return float(self._costs[2])
+
+    @property
+    def average(self) -> float:
+        """Seconds per step over all of history, set-up included; t' of Eq. 8."""
+        return self._seconds / self._steps if self._steps else self.step
+
+    def forget_average(self) -> None:
+        """Let `average` begin anew."""
+        self._seconds, self._steps = 0.0, 0
+
+    def of(self, records: float, steps_each: float) -> float:
+        """Seconds that a batch will take."""
+        return self.call + records * (self.record + steps_each * self.step)
+
+    def update(self, records: int, steps: int, seconds: float) -> None:
+        """A batch of `records` records took `steps` steps in all, and `seconds`."""
+        if records < 1 or not seconds > 0.0:
+            return
+        self.measured += 1
+        self._seconds += seconds
+        self._steps += steps
+        scale = np.maximum(self._costs, 10.0 * self._floor)
+        self._uncertainty += np.diag((_DRIFT * scale) ** 2)
+        widest = (_WIDEST * scale) ** 2
+        shrink = np.sqrt(np.minimum(1.0, widest / np.diag(self._uncertainty)))
+        self._uncertainty *= np.outer(shrink, shrink)
+
+        use = np.array([1.0, records, steps]) / seconds  # the prediction is use @ costs, the measurement 1
+        gain = self._uncertainty @ use
+        spread = float(use @ gain) + _NOISE**2
+        error = float(np.clip(1.0 - use @ self._costs, -_OUTLIER * spread**0.5, _OUTLIER * spread**0.5))
+        self._costs = np.maximum(self._costs + gain * (error / spread), self._floor)
+        self._uncertainty -= np.outer(gain, gain) / spread
