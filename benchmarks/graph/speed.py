@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--features", type=int, default=16)
     chosen = parser.parse_args()
     random = np.random.default_rng(0)
-    centres = 2.0 * random.normal(size=(40, chosen.features))
+    centres = 1.1 * random.normal(size=(40, chosen.features))
 
     def draw(n: int) -> tuple[Any, Any]:
         number = random.integers(0, 40, n)
