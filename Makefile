@@ -86,7 +86,7 @@ fuzz: build/sanitize/.built
 requirements: $(VENV)/.packages
 	@$(PY) -m pip install -q uv
 	@$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url \
-	    --extra report --group dev pyproject.toml -o requirements/dev.txt
+	    --extra report --extra arrow --group dev pyproject.toml -o requirements/dev.txt
 
 clean:
 	rm -rf $(VENV) build dist

@@ -34,7 +34,6 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
     _arrays: ClassVar[Mapping[str, ArraySpec]]  # what it consists of
     # -- for classifiers -------------------------------------------------------------------------------------------
 
-
     @abstractmethod
     def _model_settings(self) -> Any:
         """How the model learns, as native code takes it. Checks every parameter that it reads."""

@@ -10,6 +10,11 @@ from typing import Any
 
 MODELS: dict[str, tuple[str, str]] = {
     "bayes-tree": ("anystream.bayes_tree", "BayesTreeClassifier"),
+    "kaog": ("anystream.graph", "KAOGClassifier"),
+    "kaoginc": ("anystream.graph", "KAOGINCClassifier"),
+    "locust": ("anystream.subspace", "LocustClassifier"),
+    "micro-clusters": ("anystream.microclusters", "MicroClusterClassifier"),
+    "neighbors": ("anystream.neighbors", "AnytimeNeighborsClassifier"),
 }
 """Name on the command line -> room and class. A new room adds a line."""
 

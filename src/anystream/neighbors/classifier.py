@@ -383,7 +383,6 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
             return super()._validate_training(X, y, reset=reset)
         return labelled_records(X, y, takes)
 
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         try:

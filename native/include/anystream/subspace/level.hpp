@@ -6,8 +6,8 @@
 //   - the last `floor` points of a class stay,
 //   - a class that already fills its share (`cap`) makes room by its own oldest point; long pure runs then cannot flush
 //     what the level remembers of the others.
-// Ranges are found anew when the points have doubled, and then after twice as many insertions as there are places; sooner if
-// a dimension that had one value shows another, which no list could find.
+// Ranges are found anew when the points have doubled, and then after twice as many insertions as there are places;
+// sooner if a dimension that had one value shows another, which no list could find.
 #pragma once
 
 #include <cstdint>
