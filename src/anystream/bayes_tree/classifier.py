@@ -99,7 +99,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
     Missing values (NaN): a query's are integrated out; those of a training object count as distributed like the
     rest of its class. `fit` builds by EMTopDown [2]_; `partial_fit` inserts next to the nearest means, and takes scale
     and bandwidths anew whenever the data have grown by half. A metric stays as `fit` learned it; the root model, too,
-    until a class or a feature appears that it does not know. An entry that `partial_fit` changes keeps its covariance
+    with a weight that falls as new objects come, until a class or a feature appears that it does not know. An entry that `partial_fit` changes keeps its covariance
     until its objects have grown by half, and loses what margin maximisation did to it. Records with missing values see
     the diagonals of covariances, and the root model has no vote on them. `predict` may run in many threads while one
     learns: each call answers from the model as it was when the call began.
