@@ -19,6 +19,5 @@ query.refine(Budget(until=deadline))
 print(f"after 200 us:   {query.label} with probability {query.proba.max():.2f}, {query.steps} steps")
 
 query.refine()
-print(
-    f"in the end:     {query.label} with probability {query.proba.max():.2f}, {query.steps} steps; the truth is {y[0]}"
-)
+print(f"in the end:     {query.label} with probability {query.proba.max():.2f}, {query.steps} steps")
+print(f"the truth:      {y[held_out]}")

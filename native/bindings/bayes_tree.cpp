@@ -175,8 +175,18 @@ SharedForest share_unlocked(const ForestHandle& handle) {
 }
 
 std::unique_ptr<ForestHandle> build(const ForestSettings& settings, Matrix<double> points,
-                                    Vector<std::int32_t> classes_of, std::size_t classes, int threads,
-                                    std::uint64_t seed, Counter* placed, const StopFlag* stop) {
+                                    Vector<std::int32_t> classes_of, std::size_t classes,
+                                    const std::string& construction, int threads, std::uint64_t seed, Counter* placed,
+                                    const StopFlag* stop) {
+    const auto method = named<Construction>(construction, "construction",
+                                            {{"em_top_down", Construction::em_top_down},
+                                             {"hilbert", Construction::hilbert},
+                                             {"z_curve", Construction::z_curve},
+                                             {"str", Construction::str},
+                                             {"goldberger", Construction::goldberger},
+                                             {"virtual_sampling", Construction::virtual_sampling},
+                                             {"guttman", Construction::guttman},
+                                             {"nearest_mean", Construction::nearest_mean}});
     require_equal("length of point_class", classes_of.size(), points.shape(0));
     for (const std::int32_t c : as_span(classes_of))
         if (c < 0 || static_cast<std::size_t>(c) >= classes)
@@ -187,7 +197,8 @@ std::unique_ptr<ForestHandle> build(const ForestSettings& settings, Matrix<doubl
     const auto labels = as_span(classes_of);
     {
         const nb::gil_scoped_release unlocked;
-        forest->build(values, labels, classes, {threads, seed, stop, placed == nullptr ? nullptr : &placed->value});
+        forest->build(values, labels, classes,
+                      {method, threads, seed, stop, placed == nullptr ? nullptr : &placed->value});
     }
     return std::make_unique<ForestHandle>(std::move(forest), true);
 }
@@ -341,8 +352,8 @@ void bind_bayes_tree(nb::module_& m) {
     bind_query(m);
     nb::class_<ForestHandle>(m, "BayesForest", "One Bayes tree per class. Many threads may ask while one learns.")
         .def_static("build", &build, "settings"_a, "points"_a.noconvert(), "point_class"_a.noconvert(), "classes"_a,
-                    "threads"_a = 0, "seed"_a = 0, "placed"_a.none() = nb::none(), "stop"_a.none() = nb::none(),
-                    "Build the trees of all objects by EMTopDown.")
+                    "construction"_a = "em_top_down", "threads"_a = 0, "seed"_a = 0, "placed"_a.none() = nb::none(),
+                    "stop"_a.none() = nb::none(), "Build the trees of all objects at once.")
         .def_static(
             "empty",
             [](const ForestSettings& settings, std::size_t dimensions) {

@@ -11,6 +11,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 
 from anystream import BayesTreeClassifier, Budget
+from anystream.bayes_tree.classifier import CONSTRUCTIONS
 
 
 def blobs(n=200, d=4, classes=3, seed=0):
@@ -35,6 +36,27 @@ def test_every_variant_learns_iris(bandwidth, inner_variance, decision):
     X, y = load_iris(return_X_y=True)
     model = BayesTreeClassifier(bandwidth=bandwidth, inner_variance=inner_variance, decision=decision)
     assert (model.fit(X[::2], y[::2]).predict(X[1::2]) == y[1::2]).mean() > 0.85
+
+
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+def test_every_construction_ends_at_the_same_kernel_density_and_learns_on(construction):
+    X, y = load_digits(return_X_y=True)
+    train, test = slice(0, 600), slice(600, 900)
+    model = BayesTreeClassifier(construction=construction, decision="mixture").fit(X[train], y[train])
+    assert model.forest_.objects == 600
+    by_default = BayesTreeClassifier(decision="mixture").fit(X[train], y[train])
+    np.testing.assert_allclose(
+        model.predict_proba(X[test], budget=Budget()),
+        by_default.predict_proba(X[test], budget=Budget()),
+        rtol=1e-3,
+        atol=1e-6,
+    )
+    assert model.score(X[test], y[test]) > 0.85
+    before = model.forest_.nodes
+    model.partial_fit(X[test], y[test])
+    assert model.forest_.objects == 900
+    assert model.forest_.nodes > before
+    assert model.score(X[test], y[test]) > 0.95
 
 
 @pytest.mark.parametrize("descent", ["global_best", "breadth_first", "depth_first"])
@@ -218,6 +240,7 @@ def test_answers_and_learning_may_run_in_threads_of_their_own():
         ({"bandwidth": "silverman"}, "bandwidth is 'silverman'; use 'langley', 'haerdle' or 'f'"),
         ({"bandwidth": "f0"}, "bandwidth is 'f0'"),
         ({"inner_variance": "min"}, "inner_variance is 'min'; use one of plain, max"),
+        ({"construction": "magic"}, "construction is 'magic'; use one of em_top_down, goldberger"),
         ({"decision": "vote"}, "decision is 'vote'; use one of mixture, ensemble, nearest"),
         ({"descent": "random"}, "descent is 'random'; use one of global_best, breadth_first, depth_first"),
         ({"refined_classes": 0}, "refined_classes is 0; use a whole number from 1 on"),

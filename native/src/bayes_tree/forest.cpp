@@ -8,11 +8,36 @@
 #include <string>
 
 #include "anystream/bayes_tree/em_top_down.hpp"
+#include "anystream/bayes_tree/goldberger.hpp"
+#include "anystream/bayes_tree/guttman.hpp"
+#include "anystream/bayes_tree/hilbert.hpp"
+#include "anystream/bayes_tree/str_packing.hpp"
+#include "anystream/bayes_tree/virtual_sampling.hpp"
+#include "anystream/bayes_tree/z_curve.hpp"
 #include "anystream/parallel.hpp"
 
 namespace anystream::bayes_tree {
 
 namespace {
+
+auto construction_function(Construction construction) -> TreeShape (*)(const Points&, const BuildOptions&) {
+    switch (construction) {
+        case Construction::hilbert:
+            return hilbert;
+        case Construction::z_curve:
+            return z_curve;
+        case Construction::str:
+            return str_packing;
+        case Construction::goldberger:
+            return goldberger;
+        case Construction::virtual_sampling:
+            return virtual_sampling;
+        case Construction::guttman:
+            return guttman;
+        default:
+            return em_top_down;
+    }
+}
 
 /// Appends the nodes of `tree` to `whole`; returns the entry that stands for it (a node, or its only object).
 std::int32_t append_tree(TreeShape& whole, const TreeShape& tree, std::int32_t only_object) {
@@ -23,20 +48,6 @@ std::int32_t append_tree(TreeShape& whole, const TreeShape& tree, std::int32_t o
         whole.first_entry.push_back(static_cast<std::int32_t>(whole.entry.size()));
     }
     return first;
-}
-
-/// The nodes of a shape whose root is `root`, renumbered breadth first.
-TreeShape renumbered(const TreeShape& tree, std::int32_t root) {
-    TreeShape ordered;
-    std::vector<std::int32_t> queue{root};
-    for (std::size_t next = 0; next < queue.size(); ++next) {
-        for (const std::int32_t entry : tree.entries_of(static_cast<std::size_t>(queue[next]))) {
-            ordered.entry.push_back(entry < 0 ? entry : static_cast<std::int32_t>(queue.size()));
-            if (entry >= 0) queue.push_back(entry);
-        }
-        ordered.first_entry.push_back(static_cast<std::int32_t>(ordered.entry.size()));
-    }
-    return ordered;
 }
 
 /// One tree from several: their roots become entries of new nodes, `fanout` at a time, until one is left.
@@ -56,7 +67,7 @@ TreeShape join(const std::vector<TreeShape>& trees, const std::vector<std::int32
         }
         roots = std::move(above);
     }
-    return roots.empty() || roots[0] < 0 ? TreeShape{} : renumbered(whole, roots[0]);
+    return roots.empty() || roots[0] < 0 ? TreeShape{} : bayes_tree::breadth_first(whole, roots[0]);
 }
 
 [[noreturn]] void damaged(const std::string& what) {
@@ -87,25 +98,42 @@ void Forest::build(std::span<const double> points, std::span<const std::int32_t>
     std::stable_sort(largest_first.begin(), largest_first.end(),
                      [&](std::size_t a, std::size_t b) { return members[a].size() > members[b].size(); });
 
+    if (how.construction == Construction::nearest_mean) return insert_all();
     std::vector<TreeShape> trees(class_total);
     parallel_for(class_total, 1, how.threads, [&](std::size_t first, std::size_t last) {
         for (std::size_t k = first; k < last; ++k) {
             const std::size_t c = largest_first[k];
-            std::vector<double> z(members[c].size() * d), unknown(d);
-            for (std::size_t i = 0; i < members[c].size(); ++i)
-                object_in_z(members[c][i], {z.data() + i * d, d}, unknown);
-            if (members[c].empty()) continue;
-            BuildOptions options;
-            options.fanout = static_cast<std::size_t>(settings_.fanout);
-            options.seed = how.seed + c;
-            options.stop = how.stop;
-            options.placed = how.placed;
-            trees[c] = em_top_down({z, d}, options);
-            for (auto& entry : trees[c].entry)
-                if (entry < 0) entry = ~members[c][static_cast<std::size_t>(~entry)];
+            if (!members[c].empty()) trees[c] = construct(members[c], c, how);
         }
     });
     assemble(trees);
+}
+
+TreeShape Forest::construct(std::span<const std::int32_t> members, std::size_t c, const Building& how) const {
+    const std::size_t d = dimensions_;
+    std::vector<double> z(members.size() * d), spare(d);
+    for (std::size_t i = 0; i < members.size(); ++i) object_in_z(members[i], {z.data() + i * d, d}, spare);
+    for (std::size_t j = 0; j < d; ++j) {
+        const double precision = kernel_precision(c)[j];
+        spare[j] = 1.0 / (precision * precision);
+    }
+    BuildOptions options;
+    options.fanout = static_cast<std::size_t>(settings_.fanout);
+    options.seed = how.seed + c;
+    options.kernel_variance = spare;
+    options.stop = how.stop;
+    options.placed = how.placed;
+    TreeShape tree = construction_function(how.construction)({z, d}, options);
+    for (auto& entry : tree.entry)
+        if (entry < 0) entry = ~members[static_cast<std::size_t>(~entry)];
+    return tree;
+}
+
+void Forest::insert_all() {
+    assemble(std::vector<TreeShape>(classes()));
+    std::fill(class_root_.own().begin(), class_root_.own().end(), kNothing);
+    for (std::size_t i = 0; i < objects(); ++i) insert_into_tree(static_cast<std::int32_t>(i));
+    assemble(shapes());
 }
 
 std::vector<TreeShape> Forest::shapes() const {

@@ -14,7 +14,7 @@ namespace {
 constexpr float kHalfLog2E = static_cast<float>(0.5 * std::numbers::log2e);
 constexpr float kLeastLog2 = -1e30F;  // a log density that is finite however far the query lies
 constexpr float kMostAbove = 500.0F;  // values may exceed the origin by this power of two before it is moved
-constexpr double kCancelled = 1e-4;   // what is left of a sum after a subtraction must be at least this share
+constexpr double kCancelled = 1e-7;   // a sum that fell below this share of its peak is added up anew
 
 /// k of qbk for this number of classes.
 std::size_t turns_per_round(std::int32_t asked, std::size_t classes) noexcept {
@@ -76,6 +76,7 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const doub
             add_entry(forest, state, root, c);
             if (root >= 0) ++open_classes_;
         }
+        state.peak = state.sum;
         order(c);
     }
     if (populated < 2) open_classes_ = 0;  // one class: the answer is certain
@@ -192,6 +193,7 @@ void Query::rebase(ClassState& state) {
             state.sum += value[i];
         }
     }
+    state.peak = state.sum;
 }
 
 void Query::order(std::size_t c) {
@@ -250,7 +252,6 @@ void Query::replace(const Forest& forest, std::size_t c, const Entry& refined) {
     evaluate(forest, node, c);
     float most = kLeastLog2;
     for (std::size_t l = 0; l < node.entries; ++l) most = std::max(most, log2_value_[l]);
-    const double sum_before = state.sum;
     const bool too_high = most - static_cast<float>(state.origin) > kMostAbove;
     if (too_high)
         std::fill_n(value_.begin(), node.entries, 0.0);
@@ -258,7 +259,8 @@ void Query::replace(const Forest& forest, std::size_t c, const Entry& refined) {
         kernels().powers_of_two(log2_value_.data(), static_cast<float>(state.origin), node.entries, value_.data());
     state.sum -= refined.value;
     for (std::size_t l = 0; l < node.entries; ++l) add_entry(forest, state, node.child(l), l);
-    if (too_high || !(state.sum > kCancelled * sum_before)) rebase(state);
+    state.peak = std::max(state.peak, state.sum);
+    if (too_high || !(state.sum > kCancelled * state.peak)) rebase(state);
     if (state.entries.empty()) --open_classes_;
     order(c);
 }

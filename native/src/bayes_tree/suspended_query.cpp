@@ -81,6 +81,7 @@ std::vector<std::byte> Query::suspend() const {
         out.array(state.kernel_log2);
         out.array(state.kernel_value);
         out.value(state.sum);
+        out.value(state.peak);
         out.value(state.origin);
         out.value(state.history);
         out.value(state.since);
@@ -115,6 +116,7 @@ void Query::resume(const Forest& forest, std::span<const std::byte> bytes) {
         in.array(state.kernel_value);
         Reader::require(state.kernel_log2.size() == state.kernel_value.size(), "its kernels are damaged");
         state.sum = in.value<double>();
+        state.peak = in.value<double>();
         state.origin = in.value<double>();
         state.history = in.value<Scaled>();
         state.since = in.value<std::int64_t>();

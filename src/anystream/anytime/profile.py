@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -145,7 +145,7 @@ class PerformanceProfile:
         for name, values in (("stages", stages), ("accuracy", accuracy), ("n_records", [n_records])):
             if not isinstance(values, list) or any(type(value) not in (int, float) for value in values):
                 raise ValueError(f"{name!r} of this profile is {found.get(name)!r}; use the text that to_json gave")
-        return cls(np.array(stages), np.array(accuracy), int(n_records))
+        return cls(np.array(stages), np.array(accuracy), int(cast(float, n_records)))
 
     def __repr__(self) -> str:
         return (

@@ -25,6 +25,17 @@ from anystream.bayes_tree.selection import Plan, choose, scaled_alpha
 from anystream.model_file import ModelFile
 from anystream.progress import run_with_progress
 
+CONSTRUCTIONS = (
+    "em_top_down",
+    "goldberger",
+    "virtual_sampling",
+    "hilbert",
+    "z_curve",
+    "str",
+    "guttman",
+    "nearest_mean",
+)
+
 
 class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, BaseEstimator):
     """Anytime Bayes classifier over one tree of Gaussian components per class.
@@ -35,6 +46,11 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
 
     Parameters
     ----------
+    construction : str, default="em_top_down"
+        How `fit` builds the trees: ``"em_top_down"`` (recursive clustering, the best), ``"goldberger"`` and
+        ``"virtual_sampling"`` (components merged bottom up), ``"hilbert"``, ``"z_curve"`` and ``"str"`` (objects packed
+        along a curve or in tiles), ``"guttman"`` (insertion into an R-tree; R in [1]_), or ``"nearest_mean"`` (the
+        insertion of `partial_fit`).
     fanout : int, default=7
         Most entries of a node, from 3 to 64; maxFanout in [1]_, M in [2]_.
     bandwidth : str, default="f0.05"
@@ -63,7 +79,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         How many levels of entries `fit` moves by margin maximisation (MM, Eq. 11-16), from the roots down; m in [1]_.
     margin_kappa, margin_lambda : float, default=1 and 0.1
         Exponents of the margin (Eq. 14 and 15), for `margin_levels` and for `root_model`.
-    root_model : float, "auto" or None, default="auto"
+    root_model : float, "auto" or None, default=None
         The vote of a model of the roots: one Gaussian with full covariance per class, trained by margin maximisation,
         which answers alone before the first step and whose posterior then multiplies that of the trees with this
         power. ``"auto"`` chooses the power, or none, on a held-out quarter of the training data.
@@ -133,6 +149,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
     def __init__(
         self,
         *,
+        construction: str = "em_top_down",
         fanout: int = 7,
         bandwidth: str = "f0.05",
         inner_variance: str = "max",
@@ -144,12 +161,13 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         margin_levels: int = 0,
         margin_kappa: float = 1.0,
         margin_lambda: float = 0.1,
-        root_model: float | str | None = "auto",
+        root_model: float | str | None = None,
         metric: str | None = None,
         budget: int = 200,
         seed: int = 0,
         n_jobs: int | None = None,
     ) -> None:
+        self.construction = construction
         self.fanout = fanout
         self.bandwidth = bandwidth
         self.inner_variance = inner_variance
@@ -368,6 +386,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
             points,
             numbers,
             n_classes,
+            construction=self.construction,
             threads=self._threads(),
             seed=self.seed,
             placed=placed,
@@ -399,6 +418,8 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
 
     def _check_parameters(self) -> None:
         """Refuse parameters that make no sense before anything is learned."""
+        if self.construction not in CONSTRUCTIONS:
+            raise ValueError(f"construction is {self.construction!r}; use one of {', '.join(CONSTRUCTIONS)}")
         plan = Plan(None, 1.0, self.decision, 0.0)
         self._forest_settings(plan, 1)
         self._query_settings(plan)

@@ -42,6 +42,17 @@
 namespace anystream::bayes_tree {
 
 enum class Bandwidth : std::int32_t { langley, haerdle, factor };
+/// How the tree of a class is built from all its objects at once; nearest_mean inserts them one by one.
+enum class Construction : std::int32_t {
+    em_top_down,
+    hilbert,
+    z_curve,
+    str,
+    goldberger,
+    virtual_sampling,
+    guttman,
+    nearest_mean
+};
 enum class InnerVariance : std::int32_t { plain, max };
 
 /// How a forest turns objects into Gaussians. Fixed for its life.
@@ -149,13 +160,14 @@ class Forest {
 
     // -- learning ------------------------------------------------------------------------------------------------
     struct Building {
+        Construction construction = Construction::em_top_down;
         int threads = 1;
         std::uint64_t seed = 0;
         const StopFlag* stop = nullptr;
         std::atomic<std::int64_t>* placed = nullptr;  // grows by the objects placed for good
     };
 
-    /// Forgets everything and builds the trees of all objects by EMTopDown.
+    /// Forgets everything and builds the trees of all objects.
     void build(std::span<const double> points, std::span<const std::int32_t> point_class, std::size_t classes,
                const Building& how);
     /// Adds one object by nearest-mean insertion. A class not seen before is created.
@@ -234,6 +246,9 @@ class Forest {
 
     // assembly.cpp: from objects and shapes to arrays
     void measure();
+    [[nodiscard]] TreeShape construct(std::span<const std::int32_t> members, std::size_t point_class,
+                                      const Building& how) const;
+    void insert_all();
     void measure_kernel(std::size_t point_class, std::span<const double> low, std::span<const double> high);
     void assemble(const std::vector<TreeShape>& shapes);
     void reassemble();

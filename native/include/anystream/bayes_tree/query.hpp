@@ -78,6 +78,7 @@ class Query {
         std::vector<float> kernel_log2;    // v of the frontier's kernels
         std::vector<double> kernel_value;  // 2^(v - origin)
         double sum = 0.0;                  // of all values
+        double peak = 0.0;                 // the largest sum since they were last added up: what its rounding goes by
         double origin = 0.0;
         Scaled history;          // Eq. 20: sums of the frontiers before `since`, times how long each one stood
         std::int64_t since = 0;  // the step at which the present frontier began
