@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -153,6 +154,7 @@ def main() -> None:
         figures[name] = np.array([values for _, values in cells])
         mean = figures[name].mean(axis=0)
         rows.append([name, *(text for text, _ in cells), f"{mean[0]:.2f}", f"{mean[1]:.2f}", f"{mean[2]:.2f}"])
+        print(*rows[-1], sep=" | ", file=sys.stderr, flush=True)  # a row at a time: the whole takes a while
     print_table(
         f"avg / max / mon over 200 steps, {asked.folds} of 4 folds, up to {asked.queries} queries each ({machine()})",
         ["variant", *data, "mean avg", "mean at 0", "mean at 200"],

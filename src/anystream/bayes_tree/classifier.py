@@ -115,10 +115,11 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
     Missing values (NaN): a query's are integrated out; those of a training object count as distributed like the
     rest of its class. `fit` builds by EMTopDown [2]_; `partial_fit` inserts next to the nearest means, and takes scale
     and bandwidths anew whenever the data have grown by half. A metric stays as `fit` learned it; the root model, too,
-    until a class or a feature appears that it does not know. An entry that `partial_fit` changes keeps its covariance
-    until its objects have grown by half, and loses what margin maximisation did to it. Records with missing values see
-    the diagonals of covariances, and the root model has no vote on them. `predict` may run in many threads while one
-    learns: each call answers from the model as it was when the call began.
+    with a weight that falls as new objects come, until a class or a feature appears that it does not know. An entry
+    that `partial_fit` changes keeps its covariance until its objects have grown by half, and loses what margin
+    maximisation did to it. Records with missing values see the diagonals of covariances, and the root model has no vote
+    on them. `predict` may run in many threads while one learns: each call answers from the model as it was when the
+    call began.
 
     Where we depart from [1]_: Eq. 2 needs the square root of the determinant; h of Eq. 19 is a variance, of Eq. 17 and
     18 a standard deviation per class; densities are kept as powers of two, so nothing underflows.
@@ -258,7 +259,8 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         """One model of all the data that `models` were fitted on; parameters are those of the first.
 
         The trees of a class hang side by side below a new root, so the exhausted density is exactly that of a model of
-        the whole. Models of the same features merge in any number.
+        the whole. A root model is trained anew on all objects and votes with the weight it has in the first model.
+        Models of the same features merge in any number.
         """
         if not models:
             raise ValueError("there is no model to merge; give at least one")

@@ -60,6 +60,7 @@ _SPECS = {
     "root_model_mean": ArraySpec("float32", ("root_model_means",), finite=True),
     "root_model_values": ArraySpec("float32", ("root_model_floats",)),
     "root_model_log2_norm": ArraySpec("float32", ("root_model_classes",)),
+    "root_model_known": ArraySpec("int64", ("root_models",), low=0),
 }
 """Shapes of all arrays, ranges of the small ones. The large ones are read only where a query goes: native code checks
 the places of all nodes at once, and every child before it follows it; learning checks everything first."""
