@@ -36,18 +36,20 @@ isa: str = 'avx512'
 def thread_count(requested: int = 0) -> int:
     """The number of threads that a request stands for."""
 
-class DamagedForestError(ValueError):
-    pass
+class ModelFileError(ValueError):
+    """
+    A file is not a model that can be used; the message says what is wrong and what to do.
+    """
 
 class BayesForestSettings:
     """How a forest turns objects into Gaussians."""
 
-    def __init__(self, fanout: int, bandwidth: str, alpha: float, inner_variance: str) -> None: ...
+    def __init__(self, fanout: int, bandwidth: str, alpha: float, inner_variance: str, covariance_block: int = 1, covariance_levels: int = 2, common_scale: bool = False) -> None: ...
 
 class BayesQuerySettings:
     """How queries descend and decide."""
 
-    def __init__(self, descent: str, decision: str, refined_classes: int) -> None: ...
+    def __init__(self, descent: str, decision: str, refined_classes: int, root_weight: float = 0.0) -> None: ...
 
 class BayesQuery:
     """One classification in progress."""
@@ -79,8 +81,8 @@ class BayesForest:
     """One Bayes tree per class. Many threads may ask while one learns."""
 
     @staticmethod
-    def build(settings: BayesForestSettings, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], point_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, threads: int = 0, seed: int = 0, placed: Counter | None = None, stop: StopToken | None = None) -> BayesForest:
-        """Build the trees of all objects by EMTopDown."""
+    def build(settings: BayesForestSettings, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], point_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, construction: str = 'em_top_down', threads: int = 0, seed: int = 0, placed: Counter | None = None, stop: StopToken | None = None) -> BayesForest:
+        """Build the trees of all objects at once."""
 
     @staticmethod
     def empty(settings: BayesForestSettings, dimensions: int) -> BayesForest:
@@ -111,6 +113,22 @@ class BayesForest:
 
     def widen(self, dimensions: int) -> None:
         """Add dimensions that are missing in all objects so far."""
+
+    def maximise_margin(self, levels: int, kappa: float, lambda_: float, iterations: int = 30, threads: int = 0, stop: StopToken | None = None) -> list[list[float]]:
+        """
+        Margin maximisation of the upper levels, one after the other; the objectives of each from its start on.
+        """
+
+    def train_root_model(self, kappa: float, lambda_: float, most_objects: int, iterations: int = 30, seed: int = 0, threads: int = 0, stop: StopToken | None = None) -> list[float]:
+        """
+        Train the model of the roots that votes beside the trees; its objectives from the start on.
+        """
+
+    @property
+    def has_root_model(self) -> bool:
+        """
+        Whether the model of the roots was trained and knows all classes and features.
+        """
 
     def arrays(self, ordered: bool = False) -> dict:
         """
@@ -175,6 +193,39 @@ def build_shape(method: str, points: Annotated[NDArray[numpy.float64], dict(shap
     `method` is em_top_down (which alone reads `seed` and `sample_size`), goldberger or virtual_sampling (which
     alone read `kernel_variance`), hilbert, z_curve, str_packing or guttman. `progress` counts the objects placed;
     setting `stop` ends the work with BuildStopped.
+    """
+
+def search_blocks(covariance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], most: int) -> tuple[list[int], list[int]]:
+    """
+    Blocks of dimensions by hill climbing on the likelihood: (order, first); block b is order[first[b]:first[b + 1]].
+    """
+
+def block_log2_density(points: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], covariance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], most: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """log2 densities as queries compute them, for tests."""
+
+def static_mixture(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, components: int, threads: int = 0) -> tuple:
+    """
+    A mixture of diagonal Gaussians per class by EM: (class, weight, mean, variance, occupancy), flat.
+    """
+
+def maximise_margin(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], component_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], covariance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], occupancy: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], floor: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], kappa: float, lambda_: float, iterations: int, weights: bool, threads: int = 0) -> tuple:
+    """
+    Margin maximisation by extended Baum-Welch: ((class, weight, mean, covariance, occupancy), objectives).
+    """
+
+def margin_sums(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], component_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], covariance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], kappa: float, lambda_: float) -> tuple:
+    """
+    The objective F and the sums C, M and S (lower triangles) that its gradient is made of, for tests.
+    """
+
+def neighbour_gradient(z: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], gradient: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> float:
+    """
+    How well the neighbours of each row classify it under weighted distances, and its gradient by log weights.
+    """
+
+def apply_metric(records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], knots: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], levels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], factor: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], matrix: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    """
+    Records in the space of a metric: each feature along its curve, shifted, then a linear map.
     """
 
 class BlockStore:
@@ -323,3 +374,79 @@ class NeighborsGallery:
     @property
     def own_bytes(self) -> int:
         """Bytes of memory held; what a mapped file lends is not counted."""
+
+def optimal_graph(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], most_k: int, threads: int = 0, done: Counter | None = None, stop: StopToken | None = None) -> tuple:
+    """
+    The K-associated optimal graph: component of each point; K, edges and vertices of each component.
+    """
+
+def nearest_points(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], k: int, threads: int, out: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    """
+    The k nearest points of every query, nearest first, the lower position first among equals.
+    """
+
+class GraphQuery:
+    """One classification in progress."""
+
+    def refine(self, steps: int = -1, nanoseconds: int = -1, stop: StopToken | None = None) -> int:
+        """Compare vertices within the limits (-1: none); return how many."""
+
+    def label(self) -> int:
+        """The number of the likeliest class."""
+
+    def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+        """The probabilities of the classes."""
+
+    def record(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+        """The record that is asked about."""
+
+    def nearest(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
+        """The nearest vertices so far, nearest first."""
+
+    @property
+    def steps(self) -> int:
+        """Vertices compared so far."""
+
+    @property
+    def exhausted(self) -> bool:
+        """No further vertex can change the answer."""
+
+class AssociatedGraph:
+    """Components to classify by. It never changes: many threads may ask."""
+
+    def __init__(self, scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, least_k: int = 1) -> None: ...
+
+    def with_part(self, least_k: int, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], component: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], k: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], purity: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> AssociatedGraph:
+        """Another graph with further vertices, behind those that are here."""
+
+    def with_moments(self, mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], variance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], log_prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> AssociatedGraph:
+        """Another graph that is decided by one Gaussian per class."""
+
+    def query(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> GraphQuery:
+        """Open a query: the representatives of the cells are compared."""
+
+    def label_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> int:
+        """The number of one record's likeliest class."""
+
+    def proba_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> list[float]:
+        """One record's probabilities."""
+
+    def answer(self, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], exhausted: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """Answer every record within the limits."""
+
+    def answer_in_stages(self, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """
+        Probabilities after each of the ascending numbers of steps: (records, stages, classes).
+        """
+
+    def __deepcopy__(self, memo: object) -> object:
+        """Itself: it never changes."""
+
+    @property
+    def classes(self) -> int: ...
+
+    @property
+    def vertices(self) -> int: ...
+
+    @property
+    def own_bytes(self) -> int: ...
