@@ -289,7 +289,7 @@ class NeighborsQuery:
         Steps, position, list, its end, and the nearest (power, serial, position).
         """
 
-    def nearest(self) -> list["std::pair<long, double>"]:
+    def nearest(self) -> list[tuple[int, float]]:
         """Serials and distances of the nearest so far."""
 
     @property

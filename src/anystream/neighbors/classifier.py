@@ -22,7 +22,7 @@ from anystream.model_file import ModelFile
 from anystream.neighbors.distances import Distance, make_distance
 from anystream.neighbors.exemplars import Exemplars
 from anystream.neighbors.file import model_from_file, model_to_file
-from anystream.neighbors.fitting import fit_exemplars, merged
+from anystream.neighbors.fitting import AnyExemplars, fit_exemplars, merged
 from anystream.neighbors.orderings import ordering_named
 from anystream.neighbors.query import NeighborsQuery
 from anystream.neighbors.records import check_records, labelled_records
@@ -104,6 +104,7 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
     """
 
     kind: ClassVar[str] = "neighbors"
+    exemplars_: AnyExemplars
 
     def __init__(
         self,
@@ -285,7 +286,8 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
     def _widen(self, n_features: int) -> None:
         self.exemplars_.widen(n_features)
         self.n_features_in_ = n_features
-        vars(self).pop("feature_names_in_", None)
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return model_to_file(self)
