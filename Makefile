@@ -4,6 +4,9 @@ VENV   := .venv
 PY     := $(VENV)/bin/python
 NATIVE := $(shell find native/include native/src native/bindings -type f) CMakeLists.txt pyproject.toml
 JOBS   ?= 2
+# An editable install knows its Python files by name, so it is made anew when the list of them changes.
+LIST   := $(shell find src -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
+BUILT  := $(VENV)/.built-$(LIST)
 
 .PHONY: help demo test lint format bench sanitize fuzz stub requirements build clean
 .DEFAULT_GOAL := help
@@ -24,13 +27,14 @@ $(VENV)/.packages: requirements/dev.txt
 	@$(PY) -m pip install -q --disable-pip-version-check -r requirements/dev.txt
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.packages $(NATIVE)
+$(BUILT): $(VENV)/.packages $(NATIVE)
 	@echo "building the native core" >&2
 	@$(PY) -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps \
 	    -Cbuild-dir=build/release -e .
+	@rm -f $(VENV)/.built-*
 	@touch $@
 
-build: $(VENV)/.built
+build: $(BUILT)
 
 demo: build
 	@$(PY) -m anystream.demo

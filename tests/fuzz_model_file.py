@@ -27,11 +27,13 @@ from typing import Any
 
 import numpy as np
 
-from anystream import model_file
+from anystream import BayesTreeClassifier, load
 from anystream.model_file import (
     ArraySpec,
     ModelFileError,
     check_arrays,
+    container,
+    faults,
     read_model,
     require_kind,
     require_metadata,
@@ -103,8 +105,24 @@ def load_checked(path: Path) -> None:
     assert arrays["is_leaf"].view(np.uint8).max(initial=0) <= 1, "a bool passed the checks"
 
 
-SEEDS: list[Callable[[Path], None]] = [write_csr, write_odd, write_nothing]
-TARGETS: list[Callable[[Path], None]] = [load_mapped, load_copied, load_checked]
+def write_bayes_tree(path: Path) -> None:
+    """A small Bayes tree, grown by insertion."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(40, 2)), np.arange(40) % 3
+    BayesTreeClassifier(budget=20).fit(X[:30], y[:30]).partial_fit(X[30:], y[30:]).save(path)
+
+
+def use_model(path: Path) -> None:
+    """Whatever loads must answer and learn on."""
+    for mmap in (True, False):
+        model = load(path, mmap=mmap)
+        X = np.zeros((3, model.n_features_in_))
+        model.predict_proba(X, budget=10**6)
+        model.partial_fit(X, model.classes_[[0, 0, 0]])
+
+
+SEEDS: list[Callable[[Path], None]] = [write_csr, write_odd, write_nothing, write_bayes_tree]
+TARGETS: list[Callable[[Path], None]] = [load_mapped, load_copied, load_checked, use_model]
 
 INTEGERS = [0, 1, 2, 3, 7, 8, 9, 63, 64, 65, 127, 128, 255, 256, 1000, 2**16 - 1, 2**20, 2**24 + 1]
 INTEGERS += [base + step for base in (2**31, 2**32, 2**53, 2**62, 2**63, 2**64) for step in (-1, 0, 1)]
@@ -134,7 +152,7 @@ VALUES += [
     [0, 2**63 - 1],
     [1] * 33,
 ]
-VALUES += [*model_file._DTYPES, "F16", "BF16", "C64"]
+VALUES += [*container._DTYPES, "F16", "BF16", "C64"]
 TOKENS = [b"NaN", b"-Infinity", b"1e999", b"9" * 5000, b"[" * 5000, b'{"a":' * 5000, b'"\\ud800"', b'"\xff"']
 TOKENS += [b'{"a":1,"a":2}', b"", b",", b"}", b'"', b"\\", b"\x00", b"[]]", b"-0", b"1.", b"\xef\xbb\xbf{}"]
 RAW = "@token@"  # stands in JSON where raw bytes shall be
@@ -229,12 +247,12 @@ def edit_content(data: bytes, rng: random.Random) -> bytes:
         for name, entry in content.items():
             if not name.startswith("_padding_"):
                 values = bytearray(payload[slice(*entry["data_offsets"])])
-                arrays[name] = np.frombuffer(values, model_file._DTYPES[entry["dtype"]]).reshape(entry["shape"])
+                arrays[name] = np.frombuffer(values, container._DTYPES[entry["dtype"]]).reshape(entry["shape"])
         for _ in range(rng.choice((1, 1, 2))):
             edit_arrays(arrays, rng)
         version = int(fields["version"]) if rng.random() < 0.95 else rng.choice((1, 3, 999))
-        return b"".join(model_file._encode(fields["kind"], version, metadata, arrays))
-    except (*DAMAGED, model_file._Unfit):
+        return b"".join(container._encode(fields["kind"], version, metadata, arrays))
+    except (*DAMAGED, faults.Unfit):
         return flip_bits(data, rng)
 
 
@@ -250,7 +268,7 @@ def edit_arrays(arrays: dict[str, Any], rng: random.Random) -> None:
             arrays[name], arrays[other] = arrays[other], array
         case 2:
             with np.errstate(invalid="ignore"):
-                arrays[name] = array.astype(rng.choice(list(model_file._DTYPES.values())))
+                arrays[name] = array.astype(rng.choice(list(container._DTYPES.values())))
         case 3:
             arrays[name] = array.reshape(rng.choice(((-1,), array.shape[::-1], (1, *array.shape))))
         case 4:
@@ -284,13 +302,13 @@ def sign(data: bytes, payload_too: bool) -> bytes:
         content, payload = split(data)
         fields = content.pop("__metadata__")
         entries = [
-            model_file._Entry(name, entry["dtype"], tuple(entry["shape"]), *entry["data_offsets"])
+            container._Entry(name, entry["dtype"], tuple(entry["shape"]), *entry["data_offsets"])
             for name, entry in content.items()
         ]
         sums = {entry.name: f"{zlib.crc32(payload[entry.begin : entry.end]):08x}" for entry in entries}
         if payload_too:
             fields["array_checksums"] = json.dumps(sums)
-        fields["checksum"] = model_file._header_sum(fields, entries)
+        fields["checksum"] = container._header_sum(fields, entries)
         return join({"__metadata__": fields, **content}, payload)
     except DAMAGED:
         return data

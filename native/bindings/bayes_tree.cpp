@@ -21,6 +21,7 @@
 #include "anystream/bayes_tree/forest.hpp"
 #include "anystream/bayes_tree/kernels.hpp"
 #include "anystream/bayes_tree/query.hpp"
+#include "anystream/parallel.hpp"
 #include "bindings.hpp"
 
 namespace anystream::bindings {
@@ -41,7 +42,12 @@ Enum named(const std::string& name, const char* what, std::initializer_list<std:
 }
 
 ForestSettings forest_settings(std::int32_t fanout, const std::string& bandwidth, double alpha,
-                               const std::string& inner_variance) {
+                               const std::string& inner_variance, std::int32_t covariance_block,
+                               std::int32_t covariance_levels, bool common_scale) {
+    if (covariance_block < 0)
+        throw std::invalid_argument("covariance_block is " + std::to_string(covariance_block) + "; use 0 or more");
+    if (covariance_levels < 0)
+        throw std::invalid_argument("covariance_levels is " + std::to_string(covariance_levels) + "; use 0 or more");
     if (fanout < 3 || fanout > kMostFanout)
         throw std::invalid_argument("fanout is " + std::to_string(fanout) + "; use 3 to " +
                                     std::to_string(kMostFanout));
@@ -53,10 +59,16 @@ ForestSettings forest_settings(std::int32_t fanout, const std::string& bandwidth
                 {{"langley", Bandwidth::langley}, {"haerdle", Bandwidth::haerdle}, {"factor", Bandwidth::factor}}),
             alpha,
             named<InnerVariance>(inner_variance, "inner_variance",
-                                 {{"plain", InnerVariance::plain}, {"max", InnerVariance::max}})};
+                                 {{"plain", InnerVariance::plain}, {"max", InnerVariance::max}}),
+            covariance_block,
+            covariance_levels,
+            common_scale};
 }
 
-QuerySettings query_settings(const std::string& descent, const std::string& decision, std::int32_t refined_classes) {
+QuerySettings query_settings(const std::string& descent, const std::string& decision, std::int32_t refined_classes,
+                             double root_weight) {
+    if (!(root_weight >= 0.0) || !std::isfinite(root_weight))
+        throw std::invalid_argument("root_weight is " + std::to_string(root_weight) + "; use 0 or more");
     if (refined_classes < kPublishedK)
         throw std::invalid_argument("refined_classes is " + std::to_string(refined_classes) + "; use 1 or more");
     return {named<Descent>(descent, "descent",
@@ -66,7 +78,7 @@ QuerySettings query_settings(const std::string& descent, const std::string& deci
             named<Decision>(
                 decision, "decision",
                 {{"mixture", Decision::mixture}, {"ensemble", Decision::ensemble}, {"nearest", Decision::nearest}}),
-            refined_classes};
+            refined_classes, root_weight};
 }
 
 void require_finite(std::span<const double> values) {
@@ -163,8 +175,18 @@ SharedForest share_unlocked(const ForestHandle& handle) {
 }
 
 std::unique_ptr<ForestHandle> build(const ForestSettings& settings, Matrix<double> points,
-                                    Vector<std::int32_t> classes_of, std::size_t classes, int threads,
-                                    std::uint64_t seed, Counter* placed, const StopFlag* stop) {
+                                    Vector<std::int32_t> classes_of, std::size_t classes,
+                                    const std::string& construction, int threads, std::uint64_t seed, Counter* placed,
+                                    const StopFlag* stop) {
+    const auto method = named<Construction>(construction, "construction",
+                                            {{"em_top_down", Construction::em_top_down},
+                                             {"hilbert", Construction::hilbert},
+                                             {"z_curve", Construction::z_curve},
+                                             {"str", Construction::str},
+                                             {"goldberger", Construction::goldberger},
+                                             {"virtual_sampling", Construction::virtual_sampling},
+                                             {"guttman", Construction::guttman},
+                                             {"nearest_mean", Construction::nearest_mean}});
     require_equal("length of point_class", classes_of.size(), points.shape(0));
     for (const std::int32_t c : as_span(classes_of))
         if (c < 0 || static_cast<std::size_t>(c) >= classes)
@@ -175,7 +197,8 @@ std::unique_ptr<ForestHandle> build(const ForestSettings& settings, Matrix<doubl
     const auto labels = as_span(classes_of);
     {
         const nb::gil_scoped_release unlocked;
-        forest->build(values, labels, classes, {threads, seed, stop, placed == nullptr ? nullptr : &placed->value});
+        forest->build(values, labels, classes,
+                      {method, threads, seed, stop, placed == nullptr ? nullptr : &placed->value});
     }
     return std::make_unique<ForestHandle>(std::move(forest), true);
 }
@@ -192,6 +215,40 @@ void insert(ForestHandle& handle, Matrix<double> points, Vector<std::int32_t> cl
         require_width(forest, d);
         for (std::size_t i = 0; i < labels.size(); ++i) forest.insert(values.data() + i * d, labels[i]);
     });
+}
+
+MarginSettings margin_settings(double kappa, double lambda, int iterations, int threads, const StopFlag* stop) {
+    if (!(kappa >= 1.0) || !std::isfinite(kappa))
+        throw std::invalid_argument("kappa is " + std::to_string(kappa) + "; use 1 or more");
+    if (!(lambda > 0.0) || !std::isfinite(lambda))
+        throw std::invalid_argument("lambda is " + std::to_string(lambda) + "; use a positive number");
+    MarginSettings settings;
+    settings.kappa = kappa;
+    settings.lambda = lambda;
+    settings.iterations = iterations;
+    settings.threads = thread_count(threads);
+    settings.poll = [stop] {
+        if (stop != nullptr && stop->is_set()) throw BuildStopped();
+    };
+    return settings;
+}
+
+std::vector<std::vector<double>> maximise_margin(ForestHandle& handle, std::size_t levels, double kappa, double lambda,
+                                                 int iterations, int threads, const StopFlag* stop) {
+    const MarginSettings settings = margin_settings(kappa, lambda, iterations, threads, stop);
+    std::vector<std::vector<double>> histories;
+    const nb::gil_scoped_release unlocked;
+    handle.change([&](Forest& forest) { histories = forest.maximise_margin(levels, settings); });
+    return histories;
+}
+
+std::vector<double> train_root_model(ForestHandle& handle, double kappa, double lambda, std::size_t most_objects,
+                                     int iterations, std::uint64_t seed, int threads, const StopFlag* stop) {
+    const MarginSettings settings = margin_settings(kappa, lambda, iterations, threads, stop);
+    std::vector<double> history;
+    const nb::gil_scoped_release unlocked;
+    handle.change([&](Forest& forest) { history = forest.train_root_model(settings, most_objects, seed); });
+    return history;
 }
 
 /// Every array by name. The nodes lie in the order in which queries descend if `ordered`, else as they are.
@@ -268,7 +325,7 @@ Result one(const ForestHandle& handle, const QuerySettings& settings, Vector<dou
 
 void bind_query(nb::module_& m) {
     nb::class_<QuerySettings>(m, "BayesQuerySettings", "How queries descend and decide.")
-        .def(nb::new_(&query_settings), "descent"_a, "decision"_a, "refined_classes"_a);
+        .def(nb::new_(&query_settings), "descent"_a, "decision"_a, "refined_classes"_a, "root_weight"_a = 0.0);
     nb::class_<ForestQuery>(m, "BayesQuery", "One classification in progress.")
         .def("refine", &ForestQuery::refine, "steps"_a = -1, "nanoseconds"_a = -1, "stop"_a.none() = nb::none(),
              "Refine within the limits (-1: none); return the steps taken.")
@@ -286,14 +343,17 @@ void bind_query(nb::module_& m) {
 }  // namespace
 
 void bind_bayes_tree(nb::module_& m) {
-    nb::exception<DamagedForest>(m, "DamagedForestError", PyExc_ValueError);
+    // The class that Python code raises for bad files too: what a lazily read file turns out to hold is no other case.
+    nb::exception<DamagedForest> damaged(m, "ModelFileError", PyExc_ValueError);
+    damaged.attr("__doc__") = "A file is not a model that can be used; the message says what is wrong and what to do.";
     nb::class_<ForestSettings>(m, "BayesForestSettings", "How a forest turns objects into Gaussians.")
-        .def(nb::new_(&forest_settings), "fanout"_a, "bandwidth"_a, "alpha"_a, "inner_variance"_a);
+        .def(nb::new_(&forest_settings), "fanout"_a, "bandwidth"_a, "alpha"_a, "inner_variance"_a,
+             "covariance_block"_a = 1, "covariance_levels"_a = 2, "common_scale"_a = false);
     bind_query(m);
     nb::class_<ForestHandle>(m, "BayesForest", "One Bayes tree per class. Many threads may ask while one learns.")
         .def_static("build", &build, "settings"_a, "points"_a.noconvert(), "point_class"_a.noconvert(), "classes"_a,
-                    "threads"_a = 0, "seed"_a = 0, "placed"_a.none() = nb::none(), "stop"_a.none() = nb::none(),
-                    "Build the trees of all objects by EMTopDown.")
+                    "construction"_a = "em_top_down", "threads"_a = 0, "seed"_a = 0, "placed"_a.none() = nb::none(),
+                    "stop"_a.none() = nb::none(), "Build the trees of all objects at once.")
         .def_static(
             "empty",
             [](const ForestSettings& settings, std::size_t dimensions) {
@@ -306,18 +366,21 @@ void bind_bayes_tree(nb::module_& m) {
              [](const ForestHandle& h) {
                  const SharedForest forest = share_unlocked(h);
                  const ForestSettings& s = forest->settings();
-                 return nb::make_tuple(1, s.fanout, static_cast<int>(s.bandwidth), s.alpha,
-                                       static_cast<int>(s.inner_variance), forest->dimensions(), arrays(h, false));
+                 return nb::make_tuple(2, s.fanout, static_cast<int>(s.bandwidth), s.alpha,
+                                       static_cast<int>(s.inner_variance), s.covariance_block, s.covariance_levels,
+                                       s.common_scale, forest->dimensions(), arrays(h, false));
              })
         .def("__setstate__",
              [](ForestHandle& h, nb::tuple state) {
-                 if (state.size() != 7 || nb::cast<int>(state[0]) != 1)
+                 if (state.size() != 10 || nb::cast<int>(state[0]) != 2)
                      throw std::invalid_argument("this pickle of a forest was written by another version of anystream");
                  const ForestSettings settings{
                      nb::cast<std::int32_t>(state[1]), static_cast<Bandwidth>(nb::cast<int>(state[2])),
-                     nb::cast<double>(state[3]), static_cast<InnerVariance>(nb::cast<int>(state[4]))};
+                     nb::cast<double>(state[3]),       static_cast<InnerVariance>(nb::cast<int>(state[4])),
+                     nb::cast<std::int32_t>(state[5]), nb::cast<std::int32_t>(state[6]),
+                     nb::cast<bool>(state[7])};
                  new (&h) ForestHandle(
-                     adopt(settings, nb::cast<std::size_t>(state[5]), nb::cast<nb::dict>(state[6]), true), true);
+                     adopt(settings, nb::cast<std::size_t>(state[8]), nb::cast<nb::dict>(state[9]), true), true);
              })
         .def_static("merge", &merge, "parts"_a, "class_maps"_a, "classes"_a, "One forest of the objects of all parts.")
         .def(
@@ -338,6 +401,15 @@ void bind_bayes_tree(nb::module_& m) {
                 h.change([&](Forest& forest) { forest.widen(dimensions); });
             },
             "dimensions"_a, "Add dimensions that are missing in all objects so far.")
+        .def("maximise_margin", &maximise_margin, "levels"_a, "kappa"_a, "lambda_"_a, "iterations"_a = 30,
+             "threads"_a = 0, "stop"_a.none() = nb::none(),
+             "Margin maximisation of the upper levels, one after the other; the objectives of each from its start on.")
+        .def("train_root_model", &train_root_model, "kappa"_a, "lambda_"_a, "most_objects"_a, "iterations"_a = 30,
+             "seed"_a = 0, "threads"_a = 0, "stop"_a.none() = nb::none(),
+             "Train the model of the roots that votes beside the trees; its objectives from the start on.")
+        .def_prop_ro(
+            "has_root_model", [](const ForestHandle& h) { return !share_unlocked(h)->root_model().empty(); },
+            "Whether the model of the roots was trained and knows all classes and features.")
         .def("arrays", &arrays, "ordered"_a = false,
              "Every array of the forest, by name, read-only; `ordered` lays the nodes out as queries descend.")
         .def(

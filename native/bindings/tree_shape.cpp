@@ -4,7 +4,6 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
-#include <atomic>
 #include <optional>
 
 #include "anystream/bayes_tree/em_top_down.hpp"
@@ -45,8 +44,6 @@ std::size_t at_least(const char* what, std::int64_t value, std::int64_t least) {
     throw std::invalid_argument(std::string(what) + " is " + std::to_string(value) + "; pass at least " +
                                 std::to_string(least));
 }
-
-;
 
 }  // namespace
 

@@ -182,6 +182,6 @@ def test_a_damaged_state_is_refused_or_harmless(cut, noise, place):
             continue
         try:
             resumed.refine(20)
-        except _native.DamagedForestError:
+        except _native.ModelFileError:
             continue
         assert resumed.proba().shape == (3,)

@@ -13,11 +13,17 @@ struct Scaled {
     double fraction = 0.0;  // 0, or in [0.5, 1) once normal
     double exponent = 0.0;
 
+    static constexpr double kLeastNormal = 0x1p-1022;  // smaller values count as 0
+
     static Scaled of(double value, double exponent) noexcept {
-        if (!(value > 0.0)) return {};
-        int shift = 0;
-        const double fraction = std::frexp(value, &shift);
-        return {fraction, exponent + shift};
+        if (!(value >= kLeastNormal)) return {};
+        std::uint64_t bits;
+        std::memcpy(&bits, &value, sizeof bits);
+        const double shift = static_cast<double>(bits >> 52) - 1022.0;
+        bits = (bits & ((std::uint64_t{1} << 52) - 1)) | (std::uint64_t{1022} << 52);
+        Scaled result{0.0, exponent + shift};
+        std::memcpy(&result.fraction, &bits, sizeof bits);
+        return result;
     }
 
     void add(const Scaled& other) noexcept {
@@ -44,7 +50,7 @@ struct Scaled {
     }
 };
 
-/// A number that grows strictly with value * 2^exponent: the exponent plus the mantissa, a logarithm with corners.
+/// A number that never falls as value * 2^exponent grows: the exponent plus the mantissa, a logarithm with corners.
 inline double order_key(double value, double exponent) noexcept {
     std::uint64_t bits;
     std::memcpy(&bits, &value, sizeof bits);

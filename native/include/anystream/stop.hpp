@@ -67,8 +67,9 @@ class StopWatch {
     }
 
   private:
-    static constexpr std::chrono::nanoseconds kNear{2'000};  // looks closer together than this are a waste
-    static constexpr std::chrono::nanoseconds kFar{6'000};   // and further apart than this come too late
+    static constexpr std::chrono::nanoseconds kNear{
+        6'000};  // looks closer together than this are a waste: one costs up to 50 ns
+    static constexpr std::chrono::nanoseconds kFar{16'000};  // and further apart than this come too late
     static constexpr int kMaxStride = 4096;
 
     bool look() noexcept {

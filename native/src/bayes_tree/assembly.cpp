@@ -127,6 +127,15 @@ void Forest::measure() {
         scale[j] = seen > 0.0 && low[j] < high[j] ? std::sqrt(spread / seen) : 1.0;
         if (!(scale[j] > 0.0)) scale[j] = 1.0;
     }
+    if (settings_.common_scale) {  // the mean variance of the dimensions that vary becomes 1
+        double sum = 0.0, varying = 0.0;
+        for (std::size_t j = 0; j < d; ++j) {
+            if (!(low[j] < high[j])) continue;
+            sum += scale[j] * scale[j];
+            varying += 1.0;
+        }
+        std::fill(scale.begin(), scale.end(), varying > 0.0 ? std::sqrt(sum / varying) : 1.0);
+    }
 
     kernel_precision_.own().assign(m * d, 1.0F);
     kernel_log2_norm_.own().assign(m, 0.0F);
@@ -221,6 +230,8 @@ void Forest::write_lane(const NodeHead& head, float* at, std::size_t lane, std::
         mean = node_mean_.data() + below * d;
         spread = node_scatter_.data() + below * d;
         count = static_cast<double>(node_count_[below]);
+        if (const std::int32_t row = covariance_.of_node[below]; row >= 0)
+            covariance_.set_mean(static_cast<std::size_t>(row), mean, d);
     }
     for (std::size_t j = 0; j < d; ++j) at[j * lanes + lane] = static_cast<float>(mean[j]);
     if (head.leaf()) {
@@ -255,6 +266,7 @@ void Forest::write_node(std::size_t node, std::span<const std::int32_t> children
         write_bits(at + head.floats(dimensions_) - head.lanes() + lane, kNothing);
     for (std::size_t lane = 0; lane < children.size(); ++lane)
         write_lane(head, at, lane, children[lane], static_cast<std::size_t>(node_class_[node]));
+    head_.own()[node] = head.marked(has_covariances(children)).packed();
 }
 
 void Forest::write_root(std::size_t point_class) {
@@ -295,6 +307,7 @@ void Forest::assemble(const std::vector<TreeShape>& shapes) {
     node_count_.own().assign(nodes, 0);
     node_mean_.own().assign(nodes * d, 0.0);
     node_scatter_.own().assign(nodes * d, 0.0);
+    covariance_.clear(nodes);
     std::size_t floats = 0;
     for (std::size_t c = 0; c < shapes.size(); ++c) {
         for (std::size_t i = 0; i < shapes[c].nodes(); ++i) {
@@ -321,6 +334,7 @@ void Forest::assemble(const std::vector<TreeShape>& shapes) {
     root_blob_.own().clear();
     for (std::size_t c = 0; c < classes(); ++c) write_root(c);
     assembled_at_.own()[0] = static_cast<std::int64_t>(objects());
+    measure_covariances();
 }
 
 }  // namespace anystream::bayes_tree

@@ -1,6 +1,7 @@
 #include "anystream/bayes_tree/diagonal_em.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "anystream/portable_math.hpp"
 
@@ -9,8 +10,11 @@ namespace {
 
 constexpr std::size_t kLanes = GaussianLanes::kLanes;
 constexpr double kNothing = GaussianLanes::kNothing;
-constexpr double kNegligible = -25.0;  // log of the smallest ratio to the best component that still counts, 1e-11
-constexpr std::size_t kAtOnce = 2;     // rows that share the loading of the components
+constexpr int kMostIterations = 20;
+constexpr double kTolerance = 1e-2;      // the mean log likelihood has to rise by more
+constexpr double kFlatDimension = 1e-9;  // floor of a dimension, as a share of the widest one's variance
+constexpr double kNegligible = -25.0;    // log of the smallest ratio to the best component that still counts, 1e-11
+constexpr std::size_t kAtOnce = 32;      // rows whose joints are kept in hand
 
 inline std::size_t best_of(const double* joint, std::size_t components) noexcept {
     std::size_t best = 0;
@@ -18,15 +22,6 @@ inline std::size_t best_of(const double* joint, std::size_t components) noexcept
         if (joint[j] > joint[best]) best = j;
     }
     return best;
-}
-
-inline void add_row(const double* __restrict row, double weight, std::size_t stride, double* __restrict sum,
-                    double* __restrict square) noexcept {
-    for (std::size_t i = 0; i < stride; ++i) {
-        const double weighted = weight * row[i];
-        sum[i] += weighted;
-        square[i] += weighted * row[i];
-    }
 }
 
 /// A set of rows during Var-Part: member[first .. last), and the cut that promises most.
@@ -39,11 +34,13 @@ struct Cluster {
 
 }  // namespace
 
-DiagonalEm::DiagonalEm(std::size_t dimensions, std::size_t components, std::span<const double> variance_floor)
+DiagonalEm::DiagonalEm(std::size_t dimensions, std::size_t components)
     : dimensions_(dimensions),
       stride_((dimensions + 7) / 8 * 8),
       components_(components),
-      floor_(variance_floor),
+      relative_floor_(
+          0.5 * portable_exp(-2.0 / static_cast<double>(dimensions) * portable_log(static_cast<double>(components)))),
+      floor_(dimensions),
       lanes_(dimensions, components),
       joints_(kAtOnce * lanes_.blocks() * kLanes),
       share_(components),
@@ -64,7 +61,7 @@ std::size_t DiagonalEm::start(const Rows& rows) {
         std::fill_n(sum, stride_, 0.0);
         std::fill_n(square, stride_, 0.0);
         for (std::size_t i = first; i < last; ++i) {
-            add_row(rows.row(static_cast<std::size_t>(member_[i])), 1.0, stride_, sum, square);
+            kernels_.add_moments(rows.row(static_cast<std::size_t>(member_[i])), 1.0, stride_, sum, square);
         }
         const auto n = static_cast<double>(last - first);
         n_[slot] = n;
@@ -81,6 +78,7 @@ std::size_t DiagonalEm::start(const Rows& rows) {
     };
 
     std::vector<Cluster> clusters{summarise(0, 0, rows.size())};
+    measure_floor(rows.size());
     while (clusters.size() < components_) {
         std::size_t widest = 0;
         for (std::size_t c = 1; c < clusters.size(); ++c) {
@@ -108,6 +106,18 @@ std::size_t DiagonalEm::start(const Rows& rows) {
     return clusters.size();
 }
 
+// From the moments of all rows, in place 0.
+void DiagonalEm::measure_floor(std::size_t rows) {
+    const auto n = static_cast<double>(rows);
+    double widest = 0.0;
+    for (std::size_t i = 0; i < dimensions_; ++i) {
+        floor_[i] = std::max(0.0, square_[i] / n - (sum_[i] / n) * (sum_[i] / n));
+        widest = std::max(widest, floor_[i]);
+    }
+    const double least = std::max(kFlatDimension * widest, std::numeric_limits<double>::min());
+    for (double& f : floor_) f = std::max(relative_floor_ * f, least);
+}
+
 // E: each row's best component and the moments under the responsibilities. Returns the log likelihood, up to a
 // constant.
 double DiagonalEm::expect(const Rows& rows, std::span<std::int32_t> component) {
@@ -119,10 +129,9 @@ double DiagonalEm::expect(const Rows& rows, std::span<std::int32_t> component) {
     LogProduct rest;
     for (std::size_t first = 0; first < rows.size(); first += kAtOnce) {
         const std::size_t count = std::min(kAtOnce, rows.size() - first);
-        const double* const pair[kAtOnce] = {rows.row(first), rows.row(first + count - 1)};
-        for (std::size_t b = 0; b < lanes_.blocks(); ++b) {
-            lanes_.log_density<kAtOnce>(b, pair, joints_.data() + b * kLanes, width);
-        }
+        const double* hand[kAtOnce];
+        for (std::size_t r = 0; r < count; ++r) hand[r] = rows.row(first + r);
+        lanes_.log_density(0, lanes_.blocks(), {hand, count}, joints_.data(), width);
         for (std::size_t r = 0; r < count; ++r) {
             const double* const joint = joints_.data() + r * width;
             const std::size_t best = best_of(joint, components_);
@@ -139,7 +148,8 @@ double DiagonalEm::expect(const Rows& rows, std::span<std::int32_t> component) {
                 if (share_[j] == 0.0) continue;
                 const double responsibility = share_[j] / total;
                 n_[j] += responsibility;
-                add_row(pair[r], responsibility, stride_, sum_.data() + j * stride_, square_.data() + j * stride_);
+                kernels_.add_moments(hand[r], responsibility, stride_, sum_.data() + j * stride_,
+                                     square_.data() + j * stride_);
             }
         }
     }
@@ -164,31 +174,26 @@ void DiagonalEm::maximise(std::size_t rows) {
     }
 }
 
-void DiagonalEm::fit(const Rows& rows, std::span<std::int32_t> component, const EmSettings& settings,
-                     const std::function<void()>& poll) {
+void DiagonalEm::fit(const Rows& rows, std::span<std::int32_t> component, const std::function<void()>& poll) {
     const std::size_t clusters = start(rows);
     std::fill(n_.begin() + static_cast<std::ptrdiff_t>(clusters), n_.end(), 0.0);
     double before = kNothing;
-    for (int iteration = 0; iteration < settings.max_iterations; ++iteration) {
+    for (int iteration = 0; iteration < kMostIterations; ++iteration) {
         poll();
         maximise(rows.size());
         const double now = expect(rows, component);
-        if (!(now - before > settings.tolerance * static_cast<double>(rows.size()))) break;
+        if (!(now - before > kTolerance * static_cast<double>(rows.size()))) break;
         before = now;
     }
 }
 
-std::int32_t DiagonalEm::best(const double* row) const noexcept {
-    std::size_t best = 0;
-    double highest = kNothing;
-    for (std::size_t b = 0; b < lanes_.blocks(); ++b) {
-        double joint[kLanes];
-        lanes_.log_density<1>(b, &row, joint, kLanes);
-        for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            if (joint[lane] > highest) highest = joint[lane], best = b * kLanes + lane;
-        }
+void DiagonalEm::best(std::span<const double* const> rows, std::int32_t* component) const {
+    const std::size_t width = lanes_.blocks() * kLanes;
+    std::vector<double> joints(rows.size() * width);
+    lanes_.log_density(0, lanes_.blocks(), rows, joints.data(), width);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+        component[r] = static_cast<std::int32_t>(best_of(joints.data() + r * width, components_));
     }
-    return static_cast<std::int32_t>(best);
 }
 
 }  // namespace anystream::bayes_tree

@@ -13,8 +13,6 @@
 namespace anystream::bayes_tree {
 namespace {
 
-constexpr double kRelativeFloor = 1e-2;         // of the class's variance
-constexpr double kAbsoluteFloor = 1e-9;         // for dimensions that are constant in the class
 constexpr std::size_t kSharedSize = 1 << 15;    // a set this large is assigned by all threads, not by one
 constexpr std::size_t kExactPairSize = 64;      // the farthest pair is searched among all pairs up to here
 constexpr std::size_t kWorthThreads = 1 << 12;  // values in a level below which threads cost more than they bring
@@ -35,8 +33,8 @@ struct Set {
 
 /// What one thread needs to cut one set; kept from set to set.
 struct Workbench {
-    Workbench(std::size_t dimensions, std::size_t components, std::span<const double> floor)
-        : rows(dimensions), em(dimensions, components, floor), centre(dimensions) {}
+    Workbench(std::size_t dimensions, std::size_t components)
+        : rows(dimensions), em(dimensions, components), centre(dimensions) {}
 
     Rows rows;
     DiagonalEm em;
@@ -49,15 +47,13 @@ struct Workbench {
 class Builder {
   public:
     Builder(const Points& points, const BuildOptions& options)
-        : points_(points), options_(options), order_(points.size()), floor_(points.dimensions) {
+        : points_(points), options_(options), order_(points.size()) {
         std::iota(order_.begin(), order_.end(), 0);
-        measure_floor();
     }
 
     TreeShape build();
 
   private:
-    void measure_floor();
     void cut(const Set& set, Workbench& bench, int threads, std::vector<std::size_t>& sizes);
     std::size_t cut_by_em(const Set& set, Workbench& bench, int threads);
     std::size_t cut_by_farthest_pair(const Set& set, Workbench& bench);
@@ -72,30 +68,13 @@ class Builder {
     Points points_;
     const BuildOptions& options_;
     std::vector<std::int32_t> order_;  // the objects; a set is a stretch of it, its objects ascending
-    std::vector<double> floor_;
     std::mutex bench_guard_;
     std::vector<std::unique_ptr<Workbench>> idle_benches_;
 };
 
-void Builder::measure_floor() {
-    const std::size_t d = points_.dimensions;
-    const auto n = static_cast<double>(points_.size());
-    std::vector<double> mean(d), scatter(d);
-    for (std::size_t i = 0; i < points_.size(); ++i) {
-        for (std::size_t j = 0; j < d; ++j) mean[j] += points_.row(i)[j] / n;
-    }
-    for (std::size_t i = 0; i < points_.size(); ++i) {
-        for (std::size_t j = 0; j < d; ++j) {
-            const double t = points_.row(i)[j] - mean[j];
-            scatter[j] += t * t;
-        }
-    }
-    for (std::size_t j = 0; j < d; ++j) floor_[j] = std::max(kAbsoluteFloor, kRelativeFloor * scatter[j] / n);
-}
-
 std::unique_ptr<Workbench> Builder::take_bench() {
     const std::lock_guard lock(bench_guard_);
-    if (idle_benches_.empty()) return std::make_unique<Workbench>(points_.dimensions, options_.fanout, floor_);
+    if (idle_benches_.empty()) return std::make_unique<Workbench>(points_.dimensions, options_.fanout);
     auto bench = std::move(idle_benches_.back());
     idle_benches_.pop_back();
     return bench;
@@ -129,12 +108,14 @@ std::size_t Builder::cut_by_em(const Set& set, Workbench& bench, int threads) {
     for (std::size_t i = 0; i < seen; ++i) {
         for (std::size_t j = 0; j < d; ++j) bench.rows.row(i)[j] -= bench.centre[j];
     }
-    bench.em.fit(bench.rows, std::span(bench.cluster).first(seen), EmSettings{}, [&] { throw_if_stopped(options_); });
+    bench.em.fit(bench.rows, std::span(bench.cluster).first(seen), [&] { throw_if_stopped(options_); });
     if (sampled) {
         bench.em.move(bench.centre);
-        parallel_for(set.size, 1024, threads, [&](std::size_t first, std::size_t last) {
+        parallel_for(set.size, 256, threads, [&](std::size_t first, std::size_t last) {
             throw_if_stopped(options_);
-            for (std::size_t i = first; i < last; ++i) bench.cluster[i] = bench.em.best(point(set.first + i));
+            std::vector<const double*> rows(last - first);
+            for (std::size_t i = first; i < last; ++i) rows[i - first] = point(set.first + i);
+            bench.em.best(rows, bench.cluster.data() + first);
         });
     }
     bench.sizes.assign(options_.fanout, 0);

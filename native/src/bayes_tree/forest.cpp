@@ -8,11 +8,36 @@
 #include <string>
 
 #include "anystream/bayes_tree/em_top_down.hpp"
+#include "anystream/bayes_tree/goldberger.hpp"
+#include "anystream/bayes_tree/guttman.hpp"
+#include "anystream/bayes_tree/hilbert.hpp"
+#include "anystream/bayes_tree/str_packing.hpp"
+#include "anystream/bayes_tree/virtual_sampling.hpp"
+#include "anystream/bayes_tree/z_curve.hpp"
 #include "anystream/parallel.hpp"
 
 namespace anystream::bayes_tree {
 
 namespace {
+
+auto construction_function(Construction construction) -> TreeShape (*)(const Points&, const BuildOptions&) {
+    switch (construction) {
+        case Construction::hilbert:
+            return hilbert;
+        case Construction::z_curve:
+            return z_curve;
+        case Construction::str:
+            return str_packing;
+        case Construction::goldberger:
+            return goldberger;
+        case Construction::virtual_sampling:
+            return virtual_sampling;
+        case Construction::guttman:
+            return guttman;
+        default:
+            return em_top_down;
+    }
+}
 
 /// Appends the nodes of `tree` to `whole`; returns the entry that stands for it (a node, or its only object).
 std::int32_t append_tree(TreeShape& whole, const TreeShape& tree, std::int32_t only_object) {
@@ -23,20 +48,6 @@ std::int32_t append_tree(TreeShape& whole, const TreeShape& tree, std::int32_t o
         whole.first_entry.push_back(static_cast<std::int32_t>(whole.entry.size()));
     }
     return first;
-}
-
-/// The nodes of a shape whose root is `root`, renumbered breadth first.
-TreeShape renumbered(const TreeShape& tree, std::int32_t root) {
-    TreeShape ordered;
-    std::vector<std::int32_t> queue{root};
-    for (std::size_t next = 0; next < queue.size(); ++next) {
-        for (const std::int32_t entry : tree.entries_of(static_cast<std::size_t>(queue[next]))) {
-            ordered.entry.push_back(entry < 0 ? entry : static_cast<std::int32_t>(queue.size()));
-            if (entry >= 0) queue.push_back(entry);
-        }
-        ordered.first_entry.push_back(static_cast<std::int32_t>(ordered.entry.size()));
-    }
-    return ordered;
 }
 
 /// One tree from several: their roots become entries of new nodes, `fanout` at a time, until one is left.
@@ -56,15 +67,17 @@ TreeShape join(const std::vector<TreeShape>& trees, const std::vector<std::int32
         }
         roots = std::move(above);
     }
-    return roots.empty() || roots[0] < 0 ? TreeShape{} : renumbered(whole, roots[0]);
+    return roots.empty() || roots[0] < 0 ? TreeShape{} : bayes_tree::breadth_first(whole, roots[0]);
 }
 
 [[noreturn]] void damaged(const std::string& what) {
     throw DamagedForest("the tree is damaged: " + what);
 }
 
-void require(bool holds, const std::string& what) {
-    if (!holds) damaged(what);
+/// `what` makes the message; it is called only if there is one to make.
+template <typename What>
+void require(bool holds, What&& what) {
+    if (!holds) damaged(what());
 }
 
 }  // namespace
@@ -85,25 +98,42 @@ void Forest::build(std::span<const double> points, std::span<const std::int32_t>
     std::stable_sort(largest_first.begin(), largest_first.end(),
                      [&](std::size_t a, std::size_t b) { return members[a].size() > members[b].size(); });
 
+    if (how.construction == Construction::nearest_mean) return insert_all();
     std::vector<TreeShape> trees(class_total);
     parallel_for(class_total, 1, how.threads, [&](std::size_t first, std::size_t last) {
         for (std::size_t k = first; k < last; ++k) {
             const std::size_t c = largest_first[k];
-            std::vector<double> z(members[c].size() * d), unknown(d);
-            for (std::size_t i = 0; i < members[c].size(); ++i)
-                object_in_z(members[c][i], {z.data() + i * d, d}, unknown);
-            if (members[c].empty()) continue;
-            BuildOptions options;
-            options.fanout = static_cast<std::size_t>(settings_.fanout);
-            options.seed = how.seed + c;
-            options.stop = how.stop;
-            options.placed = how.placed;
-            trees[c] = em_top_down({z, d}, options);
-            for (auto& entry : trees[c].entry)
-                if (entry < 0) entry = ~members[c][static_cast<std::size_t>(~entry)];
+            if (!members[c].empty()) trees[c] = construct(members[c], c, how);
         }
     });
     assemble(trees);
+}
+
+TreeShape Forest::construct(std::span<const std::int32_t> members, std::size_t c, const Building& how) const {
+    const std::size_t d = dimensions_;
+    std::vector<double> z(members.size() * d), spare(d);
+    for (std::size_t i = 0; i < members.size(); ++i) object_in_z(members[i], {z.data() + i * d, d}, spare);
+    for (std::size_t j = 0; j < d; ++j) {
+        const double precision = kernel_precision(c)[j];
+        spare[j] = 1.0 / (precision * precision);
+    }
+    BuildOptions options;
+    options.fanout = static_cast<std::size_t>(settings_.fanout);
+    options.seed = how.seed + c;
+    options.kernel_variance = spare;
+    options.stop = how.stop;
+    options.placed = how.placed;
+    TreeShape tree = construction_function(how.construction)({z, d}, options);
+    for (auto& entry : tree.entry)
+        if (entry < 0) entry = ~members[static_cast<std::size_t>(~entry)];
+    return tree;
+}
+
+void Forest::insert_all() {
+    assemble(std::vector<TreeShape>(classes()));
+    std::fill(class_root_.own().begin(), class_root_.own().end(), kNothing);
+    for (std::size_t i = 0; i < objects(); ++i) insert_into_tree(static_cast<std::int32_t>(i));
+    assemble(shapes());
 }
 
 std::vector<TreeShape> Forest::shapes() const {
@@ -138,6 +168,7 @@ void Forest::widen(std::size_t dimensions) {
     shift_.own().resize(dimensions, 0.0);
     scale_.own().resize(dimensions, 1.0);
     dimensions_ = dimensions;
+    root_model_ = {};
     measure();
     assemble(trees);
 }
@@ -192,7 +223,9 @@ Forest Forest::breadth_first() const {
     for (std::size_t i = 0; i < order.size(); ++i) {
         const auto from = static_cast<std::size_t>(order[i]);
         const NodeHead old(head_[from]);
-        ordered.head_.own()[i] = NodeHead(blob.size(), old.lanes(), old.entries(), old.leaf()).packed();
+        ordered.head_.own()[i] =
+            NodeHead(blob.size(), old.lanes(), old.entries(), old.leaf()).marked(old.covariant()).packed();
+        ordered.covariance_.of_node.own()[i] = covariance_.of_node[from];
         blob.insert(blob.end(), blob_.data() + old.offset(), blob_.data() + old.offset() + old.floats(d));
         float* child_bits = blob.data() + blob.size() - old.lanes();
         for (std::size_t l = 0; l < old.entries(); ++l) {
@@ -218,11 +251,13 @@ Forest Forest::breadth_first() const {
 void Forest::check_sizes() const {
     const std::size_t d = dimensions_, n = objects(), m = classes(), k = nodes();
     const auto expect = [](const char* name, std::size_t size, std::size_t expected) {
-        require(size == expected, std::string("the array '") + name + "' has " + std::to_string(size) +
-                                      " values, expected " + std::to_string(expected));
+        require(size == expected, [&] {
+            return std::string(std::string("the array '") + name + "' has " + std::to_string(size) +
+                               " values, expected " + std::to_string(expected));
+        });
     };
     require(n <= std::numeric_limits<std::int32_t>::max() && k <= std::numeric_limits<std::int32_t>::max(),
-            "it has too many objects or nodes");
+            [&] { return std::string("it has too many objects or nodes"); });
     expect("points", points_.size(), n * d);
     expect("shift", shift_.size(), d);
     expect("scale", scale_.size(), d);
@@ -238,9 +273,14 @@ void Forest::check_sizes() const {
     expect("node_mean", node_mean_.size(), k * d);
     expect("node_scatter", node_scatter_.size(), k * d);
     expect("assembled_at", assembled_at_.size(), 1);
+    const char* const covariance_flaw = covariance_.flaw(k, d);
+    require(covariance_flaw == nullptr, [&] { return std::string(covariance_flaw); });
+    const char* const root_model_flaw = root_model_.flaw(m, d);
+    require(root_model_flaw == nullptr, [&] { return std::string(root_model_flaw); });
     for (std::size_t j = 0; j < d; ++j)
-        require(scale_[j] > 0.0 && std::isfinite(scale_[j]) && std::isfinite(shift_[j]),
-                "the scale of feature " + std::to_string(j) + " is " + std::to_string(scale_[j]));
+        require(scale_[j] > 0.0 && std::isfinite(scale_[j]) && std::isfinite(shift_[j]), [&] {
+            return std::string("the scale of feature " + std::to_string(j) + " is " + std::to_string(scale_[j]));
+        });
 }
 
 void Forest::check_heads() const {
@@ -248,26 +288,29 @@ void Forest::check_heads() const {
         const NodeHead head(head_[i]);
         const std::size_t lanes = head.lanes();
         require(lanes == 4 || (lanes > 0 && lanes % 8 == 0 && lanes <= kMostFanout),
-                "node " + std::to_string(i) + " has " + std::to_string(lanes) + " lanes");
-        require(head.entries() >= 2 && head.entries() <= lanes,
-                "node " + std::to_string(i) + " has " + std::to_string(head.entries()) + " entries");
+                [&] { return std::string("node " + std::to_string(i) + " has " + std::to_string(lanes) + " lanes"); });
+        require(head.entries() >= 2 && head.entries() <= lanes, [&] {
+            return std::string("node " + std::to_string(i) + " has " + std::to_string(head.entries()) + " entries");
+        });
         require(head.offset() <= blob_.size() && head.floats(dimensions_) <= blob_.size() - head.offset(),
-                "node " + std::to_string(i) + " lies outside the array of nodes");
+                [&] { return std::string("node " + std::to_string(i) + " lies outside the array of nodes"); });
     }
     for (std::size_t c = 0; c < classes(); ++c) {
         const std::int32_t root = class_root_[c];
         require(root == kNothing ||
                     (root < 0 ? static_cast<std::size_t>(~root) < objects() : static_cast<std::size_t>(root) < nodes()),
-                "class " + std::to_string(c) + " has the root " + std::to_string(root));
-        require(roots().child(c) == root, "the root table and class " + std::to_string(c) + " name different roots");
+                [&] { return std::string("class " + std::to_string(c) + " has the root " + std::to_string(root)); });
+        require(roots().child(c) == root,
+                [&] { return std::string("the root table and class " + std::to_string(c) + " name different roots"); });
     }
 }
 
 void Forest::check() const {
     check_heads();
     for (std::size_t i = 0; i < objects(); ++i)
-        require(point_class_[i] >= 0 && static_cast<std::size_t>(point_class_[i]) < classes(),
-                "object " + std::to_string(i) + " is of class " + std::to_string(point_class_[i]));
+        require(point_class_[i] >= 0 && static_cast<std::size_t>(point_class_[i]) < classes(), [&] {
+            return std::string("object " + std::to_string(i) + " is of class " + std::to_string(point_class_[i]));
+        });
     std::vector<std::int64_t> per_class(classes(), 0);
     std::vector<bool> node_seen(nodes(), false), object_seen(objects(), false);
     for (std::size_t c = 0; c < classes(); ++c) {
@@ -278,26 +321,32 @@ void Forest::check() const {
             stack.pop_back();
             const auto i = static_cast<std::size_t>(entry < 0 ? ~entry : entry);
             auto& seen = entry < 0 ? object_seen : node_seen;
-            require(i < seen.size(), "an entry points to " + std::to_string(entry));
-            require(!seen[i], (entry < 0 ? "object " : "node ") + std::to_string(i) + " hangs in two places");
+            require(i < seen.size(), [&] { return std::string("an entry points to " + std::to_string(entry)); });
+            require(!seen[i], [&] {
+                return std::string((entry < 0 ? "object " : "node ") + std::to_string(i) + " hangs in two places");
+            });
             seen[i] = true;
             if (entry < 0) {
-                require(static_cast<std::size_t>(point_class_[i]) == c,
-                        "object " + std::to_string(i) + " hangs in the tree of another class");
+                require(static_cast<std::size_t>(point_class_[i]) == c, [&] {
+                    return std::string("object " + std::to_string(i) + " hangs in the tree of another class");
+                });
                 ++per_class[c];
             } else {
-                require(static_cast<std::size_t>(node_class_[i]) == c,
-                        "node " + std::to_string(i) + " hangs in the tree of another class");
+                require(static_cast<std::size_t>(node_class_[i]) == c, [&] {
+                    return std::string("node " + std::to_string(i) + " hangs in the tree of another class");
+                });
                 for (const std::int32_t child : children(i)) stack.push_back(child);
             }
         }
-        require(per_class[c] == class_count_[c], "class " + std::to_string(c) + " counts " +
-                                                     std::to_string(class_count_[c]) + " objects, but " +
-                                                     std::to_string(per_class[c]) + " hang in its tree");
+        require(per_class[c] == class_count_[c], [&] {
+            return std::string("class " + std::to_string(c) + " counts " + std::to_string(class_count_[c]) +
+                               " objects, but " + std::to_string(per_class[c]) + " hang in its tree");
+        });
     }
     require(std::find(object_seen.begin(), object_seen.end(), false) == object_seen.end(),
-            "an object hangs in no tree");
-    require(std::find(node_seen.begin(), node_seen.end(), false) == node_seen.end(), "a node hangs in no tree");
+            [&] { return std::string("an object hangs in no tree"); });
+    require(std::find(node_seen.begin(), node_seen.end(), false) == node_seen.end(),
+            [&] { return std::string("a node hangs in no tree"); });
 }
 
 std::size_t Forest::own_bytes() const noexcept {

@@ -24,6 +24,7 @@ double squared_distance(const double* a, const double* b, std::size_t dimensions
 
 void Forest::declare_classes(std::size_t count) {
     if (count <= classes()) return;
+    root_model_ = {};
     const std::size_t d = dimensions_, before = classes();
     class_count_.own().resize(count, 0);
     class_observed_.own().resize(count * d, 0.0);
@@ -91,11 +92,16 @@ void Forest::insert_into_tree(std::int32_t object) {
     for (std::size_t level = path.size(); level-- > 0;) {
         const auto node = static_cast<std::size_t>(path[level]);
         if (added != kNothing) added = add_entry(node, added);
+        if (level < static_cast<std::size_t>(settings_.covariance_levels)) {
+            renew_covariance(node);
+            if (added != kNothing) renew_covariance(static_cast<std::size_t>(added));
+        }
         if (level > 0) rewrite_entry(static_cast<std::size_t>(path[level - 1]), path[level]);
     }
     if (added != kNothing) {
         const std::int32_t both[] = {root, added};
         class_root_.own()[c] = new_node(c, both);
+        renew_covariance(static_cast<std::size_t>(class_root_[c]));
     }
     write_root(c);
 }
@@ -124,6 +130,7 @@ std::int32_t Forest::add_entry(std::size_t node, std::int32_t child) {
     const auto [kept, moved] = split(all);
     place(node, kept);
     summarise(node, kept);
+    covariance_.of_node.own()[node] = -1;
     return new_node(static_cast<std::size_t>(node_class_[node]), moved);
 }
 
@@ -133,6 +140,7 @@ void Forest::rewrite_entry(std::size_t node, std::int32_t child) {
     std::size_t lane = 0;
     while (view.child(lane) != child) ++lane;
     write_lane(head, blob_.own().data() + head.offset(), lane, child, static_cast<std::size_t>(node_class_[node]));
+    if (has_covariances({&child, 1})) head_.own()[node] = head.marked(true).packed();
 }
 
 std::int32_t Forest::new_node(std::size_t point_class, std::span<const std::int32_t> children) {
@@ -142,6 +150,7 @@ std::int32_t Forest::new_node(std::size_t point_class, std::span<const std::int3
     node_count_.own().push_back(0);
     node_mean_.own().resize((node + 1) * d, 0.0);
     node_scatter_.own().resize((node + 1) * d, 0.0);
+    covariance_.of_node.own().push_back(-1);
     place(node, children);
     summarise(node, children);
     return static_cast<std::int32_t>(node);

@@ -124,11 +124,7 @@ GroupGaussians::Blocks GroupGaussians::near(std::size_t group) const noexcept {
 }
 
 void GroupGaussians::compare(std::size_t entry, const Blocks& blocks, double* out) const noexcept {
-    const double* const mean = level_.mean_of(entry);
-    const double* const variance = level_.variance_of(entry);
-    for (std::size_t b = blocks.first; b < blocks.last; ++b, out += GaussianLanes::kLanes) {
-        lanes_.expected_log_density<1>(b, &mean, &variance, out, GaussianLanes::kLanes);
-    }
+    lanes_.expected_log_density(blocks.first, blocks.last, level_.mean_of(entry), level_.variance_of(entry), out);
 }
 
 void GroupGaussians::set(std::size_t group, const Moments& moments) noexcept {

@@ -14,7 +14,7 @@ namespace {
 constexpr float kHalfLog2E = static_cast<float>(0.5 * std::numbers::log2e);
 constexpr float kLeastLog2 = -1e30F;  // a log density that is finite however far the query lies
 constexpr float kMostAbove = 500.0F;  // values may exceed the origin by this power of two before it is moved
-constexpr double kCancelled = 1e-4;   // what is left of a sum after a subtraction must be at least this share
+constexpr double kCancelled = 1e-7;   // a sum that fell below this share of its peak is added up anew
 
 /// k of qbk for this number of classes.
 std::size_t turns_per_round(std::int32_t asked, std::size_t classes) noexcept {
@@ -29,12 +29,6 @@ std::size_t round_up_to_8(std::size_t n) noexcept {
 }
 
 }  // namespace
-
-bool Query::before(const Entry& a, const Entry& b) noexcept {  // true if b is refined before a: the order of a max-heap
-    if (a.priority != b.priority) return a.priority < b.priority;
-    if (a.log2_density != b.log2_density) return a.log2_density < b.log2_density;
-    return a.node > b.node;
-}
 
 float Query::priority(float log2_density) const noexcept {
     switch (settings_.descent) {
@@ -56,10 +50,18 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const doub
     x_.resize(forest.dimensions());
     missing_ = forest.standardise(x, x_.data());
     if (state_.size() < classes_) state_.resize(classes_);
+    key_.resize(classes_);
     make_room(forest);
+    ask_root_model(forest, x);
 
     const NodeView roots = forest.roots();
     evaluate(forest, roots, 0);
+    for (std::size_t c = 0; c < classes_; ++c) {  // every class starts at its own origin
+        state_[c].origin = std::floor(static_cast<double>(log2_value_[c]));
+        exponent_[c] = log2_value_[c] - static_cast<float>(state_[c].origin);
+    }
+    kernels().powers_of_two(exponent_.data(), 0.0F, classes_, value_.data());
+    std::size_t populated = 0;
     for (std::size_t c = 0; c < classes_; ++c) {
         ClassState& state = state_[c];
         state.entries.clear();
@@ -68,23 +70,21 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const doub
         state.history = {};
         state.since = 0;
         state.sum = 0.0;
-        state.origin = 0.0;
-        state.key = -std::numeric_limits<double>::infinity();
         const std::int32_t root = roots.child(c);
-        if (root == kNothing) continue;
-        state.origin = std::floor(static_cast<double>(log2_value_[c]));
-        kernels().powers_of_two(&log2_value_[c], static_cast<float>(state.origin), 1, &value_[c]);
-        add_entry(forest, state, root, c);
-        state.key = order_key(state.sum, state.origin);
-        if (root >= 0) ++open_classes_;
+        if (root != kNothing) {
+            ++populated;
+            add_entry(forest, state, root, c);
+            if (root >= 0) ++open_classes_;
+        }
+        state.peak = state.sum;
+        order(c);
     }
-    std::size_t populated = 0;
-    for (std::size_t c = 0; c < classes_; ++c) populated += state_[c].sum > 0.0;
     if (populated < 2) open_classes_ = 0;  // one class: the answer is certain
 }
 
 void Query::make_room(const Forest& forest) {
     const std::size_t lanes = std::max(round_up_to_8(forest.classes()), static_cast<std::size_t>(kMostFanout));
+    deviation_.resize(panels_of(forest.dimensions()) * kPanelRows, 0.0F);
     if (exponent_.size() >= lanes) return;
     exponent_.resize(lanes);
     log2_density_.resize(lanes);
@@ -108,9 +108,32 @@ void Query::evaluate(const Forest& forest, const NodeView& node, std::size_t poi
         log2_density_[l] = std::max(node.log2_norm[l] - kHalfLog2E * exponent[l], kLeastLog2);
         log2_value_[l] = log2_density_[l] + node.log2_count[l];
     }
+    if (node.covariant) evaluate_covariances(forest, node);
 }
 
-// A missing dimension is integrated out: it adds nothing to the exponent and nothing to the norm.
+void Query::evaluate_covariances(const Forest& forest, const NodeView& node) {
+    const CovarianceTable& table = forest.covariances();
+    for (std::size_t l = 0; l < node.entries; ++l) {
+        const std::int32_t child = node.child(l);
+        if (child < 0 || static_cast<std::size_t>(child) >= forest.nodes()) continue;
+        const std::int32_t found = table.of_node[static_cast<std::size_t>(child)];
+        if (found < 0) continue;
+        const auto row = static_cast<std::size_t>(found);
+        const float exponent = table.exponent(row, x_.data(), x_.size(), deviation_.data());
+        log2_density_[l] = std::max(table.log2_norm[row] - kHalfLog2E * exponent, kLeastLog2);
+        log2_value_[l] = log2_density_[l] + node.log2_count[l];
+    }
+}
+
+void Query::ask_root_model(const Forest& forest, const double* x) {
+    vote_.clear();
+    if (missing_ || !(settings_.root_weight > 0.0) || forest.root_model().empty()) return;
+    vote_.resize(classes_);
+    forest.root_model().log2_joint(x, vote_);
+}
+
+// A missing dimension is integrated out: it adds nothing to the exponent and nothing to the norm. Such records see the
+// diagonals of the covariances only, and the root model has no vote on them.
 void Query::evaluate_partly(const Forest& forest, const NodeView& node, std::size_t point_class) {
     const std::size_t d = x_.size();
     const float* shared = node.precision == nullptr ? forest.kernel_precision(point_class) : nullptr;
@@ -141,7 +164,7 @@ void Query::add_entry(const Forest& forest, ClassState& state, std::int32_t chil
                             std::to_string(forest.nodes()));
     state.entries.push_back(
         {priority(log2_density_[lane]), log2_density_[lane], log2_value_[lane], child, value_[lane]});
-    std::push_heap(state.entries.begin(), state.entries.end(), before);
+    std::push_heap(state.entries.begin(), state.entries.end(), Later{});
 }
 
 /// The class's sum from its frontier, with the origin at its largest value.
@@ -167,21 +190,30 @@ void Query::rebase(ClassState& state) {
             state.sum += value[i];
         }
     }
+    state.peak = state.sum;
+}
+
+void Query::order(std::size_t c) {
+    const ClassState& state = state_[c];
+    key_[c] = state.entries.empty() ? -std::numeric_limits<double>::infinity() : order_key(state.sum, state.origin);
 }
 
 /// The classes with the highest joint densities take turns, the best one first (qbk); those with nothing left to refine
-/// are passed over.
+/// are passed over. Of equals the lower number is first.
 void Query::choose_classes() {
     const std::size_t k = std::min(turns_per_round(settings_.refined_classes, classes_), open_classes_);
-    turns_.clear();
+    turns_.resize(k);
+    std::size_t chosen = 0;
     for (std::size_t c = 0; c < classes_; ++c) {
-        if (state_[c].entries.empty()) continue;
-        if (turns_.size() == k && !(state_[c].key > state_[static_cast<std::size_t>(turns_.back())].key)) continue;
-        if (turns_.size() == k) turns_.pop_back();
-        auto place = turns_.end();
-        while (place != turns_.begin() && state_[c].key > state_[static_cast<std::size_t>(*(place - 1))].key) --place;
-        turns_.insert(place, static_cast<std::int32_t>(c));
+        const double key = key_[c];
+        if (key == -std::numeric_limits<double>::infinity()) continue;
+        if (chosen == k && !(key > key_[static_cast<std::size_t>(turns_[k - 1])])) continue;
+        std::size_t place = chosen < k ? chosen++ : k - 1;
+        for (; place > 0 && key > key_[static_cast<std::size_t>(turns_[place - 1])]; --place)
+            turns_[place] = turns_[place - 1];
+        turns_[place] = static_cast<std::int32_t>(c);
     }
+    turns_.resize(chosen);
     std::reverse(turns_.begin(), turns_.end());
 }
 
@@ -189,6 +221,7 @@ bool Query::step(const Forest& forest) {
     if (open_classes_ == 0) return false;
     while (!turns_.empty() && state_[static_cast<std::size_t>(turns_.back())].entries.empty()) turns_.pop_back();
     if (turns_.empty()) choose_classes();
+    if (turns_.empty()) return false;
     const auto c = static_cast<std::size_t>(turns_.back());
     turns_.pop_back();
     if (!turns_.empty()) {
@@ -198,7 +231,7 @@ bool Query::step(const Forest& forest) {
     if (++steps_ > static_cast<std::int64_t>(forest.nodes()))
         throw DamagedForest("the tree is damaged: it goes round in a circle");
     auto& entries = state_[c].entries;
-    std::pop_heap(entries.begin(), entries.end(), before);
+    std::pop_heap(entries.begin(), entries.end(), Later{});
     const Entry refined = entries.back();
     entries.pop_back();
     replace(forest, c, refined);
@@ -216,7 +249,6 @@ void Query::replace(const Forest& forest, std::size_t c, const Entry& refined) {
     evaluate(forest, node, c);
     float most = kLeastLog2;
     for (std::size_t l = 0; l < node.entries; ++l) most = std::max(most, log2_value_[l]);
-    const double sum_before = state.sum;
     const bool too_high = most - static_cast<float>(state.origin) > kMostAbove;
     if (too_high)
         std::fill_n(value_.begin(), node.entries, 0.0);
@@ -224,9 +256,10 @@ void Query::replace(const Forest& forest, std::size_t c, const Entry& refined) {
         kernels().powers_of_two(log2_value_.data(), static_cast<float>(state.origin), node.entries, value_.data());
     state.sum -= refined.value;
     for (std::size_t l = 0; l < node.entries; ++l) add_entry(forest, state, node.child(l), l);
-    if (too_high || !(state.sum > kCancelled * sum_before)) rebase(state);
-    state.key = order_key(state.sum, state.origin);
+    state.peak = std::max(state.peak, state.sum);
+    if (too_high || !(state.sum > kCancelled * state.peak)) rebase(state);
     if (state.entries.empty()) --open_classes_;
+    order(c);
 }
 
 std::int64_t Query::refine(const Forest& forest, const Limits& limits) {
@@ -240,7 +273,8 @@ std::int64_t Query::refine(const Forest& forest, const Limits& limits) {
     return steps_ - start;
 }
 
-Scaled Query::score(const ClassState& state) const {
+Scaled Query::score(std::size_t point_class) const {
+    const ClassState& state = state_[point_class];
     if (settings_.decision == Decision::nearest) {  // Eq. 21
         double most = 0.0;
         for (const Entry& entry : state.entries) most = std::max(most, entry.value);
@@ -258,7 +292,13 @@ void Query::posterior(std::span<double> out) const {
     thread_local std::vector<Scaled> scores;
     scores.resize(classes_);
     for (std::size_t c = 0; c < classes_; ++c) {
-        scores[c] = score(state_[c]);
+        scores[c] = score(c);
+        if (!vote_.empty() && scores[c].fraction > 0.0) {
+            const double power = steps_ == 0 ? vote_[c] : settings_.root_weight * vote_[c];
+            const double whole = std::floor(power);
+            scores[c] = Scaled::of((steps_ == 0 ? 1.0 : scores[c].fraction) * std::exp2(power - whole),
+                                   (steps_ == 0 ? 0.0 : scores[c].exponent) + whole);
+        }
         if (most < scores[c]) most = scores[c];
     }
     double sum = 0.0;

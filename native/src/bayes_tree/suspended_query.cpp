@@ -9,7 +9,7 @@ namespace anystream::bayes_tree {
 
 namespace {
 
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 
 class Writer {
   public:
@@ -68,6 +68,8 @@ std::vector<std::byte> Query::suspend() const {
     out.value(settings_.descent);
     out.value(settings_.decision);
     out.value(settings_.refined_classes);
+    out.value(settings_.root_weight);
+    out.array(vote_);
     out.value(static_cast<std::uint64_t>(classes_));
     out.value(steps_);
     out.value(static_cast<std::uint64_t>(open_classes_));
@@ -79,10 +81,10 @@ std::vector<std::byte> Query::suspend() const {
         out.array(state.kernel_log2);
         out.array(state.kernel_value);
         out.value(state.sum);
+        out.value(state.peak);
         out.value(state.origin);
         out.value(state.history);
         out.value(state.since);
-        out.value(state.key);
     }
     return out.take();
 }
@@ -94,9 +96,12 @@ void Query::resume(const Forest& forest, std::span<const std::byte> bytes) {
     next.settings_.descent = in.value<Descent>();
     next.settings_.decision = in.value<Decision>();
     next.settings_.refined_classes = in.value<std::int32_t>();
+    next.settings_.root_weight = in.value<double>();
+    in.array(next.vote_);
     next.classes_ = in.value<std::uint64_t>();
     Reader::require(next.classes_ == forest.classes(), "the number of classes differs");
     Reader::require(next.settings_.refined_classes >= kPublishedK, "its settings are damaged");
+    Reader::require(next.vote_.empty() || next.vote_.size() == next.classes_, "its votes are damaged");
     next.steps_ = in.value<std::int64_t>();
     next.open_classes_ = in.value<std::uint64_t>();
     in.array(next.x_);
@@ -111,10 +116,10 @@ void Query::resume(const Forest& forest, std::span<const std::byte> bytes) {
         in.array(state.kernel_value);
         Reader::require(state.kernel_log2.size() == state.kernel_value.size(), "its kernels are damaged");
         state.sum = in.value<double>();
+        state.peak = in.value<double>();
         state.origin = in.value<double>();
         state.history = in.value<Scaled>();
         state.since = in.value<std::int64_t>();
-        state.key = in.value<double>();
         refinable += !state.entries.empty();
         for (const Entry& entry : state.entries)
             Reader::require(entry.node >= 0 && static_cast<std::size_t>(entry.node) < forest.nodes(),
@@ -124,6 +129,8 @@ void Query::resume(const Forest& forest, std::span<const std::byte> bytes) {
     Reader::require(next.open_classes_ == refinable || next.open_classes_ == 0, "its frontiers are damaged");
     for (const std::int32_t c : next.turns_)
         Reader::require(c >= 0 && static_cast<std::size_t>(c) < next.classes_, "its turns are damaged");
+    next.key_.resize(next.classes_);
+    for (std::size_t c = 0; c < next.classes_; ++c) next.order(c);
     next.make_room(forest);
     *this = std::move(next);
 }

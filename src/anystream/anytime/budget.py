@@ -75,7 +75,8 @@ class Budget:
         if isinstance(budget, Integral) and not isinstance(budget, bool):
             return cls(steps=int(budget))
         raise TypeError(
-            f"budget is {budget!r}; use a whole number of steps, a timedelta, or Budget(steps=…, seconds=…, until=…, stop=…)"
+            f"budget is {budget!r}; use a whole number of steps, a timedelta, "
+            "or Budget(steps=…, seconds=…, until=…, stop=…)"
         )
 
     @property

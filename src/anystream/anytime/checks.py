@@ -167,7 +167,7 @@ def check_queries_can_be_suspended(estimator: Any) -> None:
 
 
 def check_deadlines_end_the_work(estimator: Any) -> None:
-    """Time in the past leaves the answer of budget 0; a little time leaves a valid answer; nobody starves."""
+    """Time in the past leaves the answer of budget 0; a little time leaves a valid answer."""
     X, y = three_clusters()
     estimator.fit(X, y)
     least = estimator.predict_proba(X, budget=0)
@@ -176,8 +176,6 @@ def check_deadlines_end_the_work(estimator: Any) -> None:
         assert np.array_equal(answer.proba, least), f"{budget} must give the answer of budget 0"
     answer = estimator.classify(X, budget=Budget(seconds=0.02))
     _assert_probabilities(answer.proba, least.shape)
-    unfinished = answer.steps[~answer.certified]
-    assert unfinished.size == 0 or unfinished.min() > 0 or unfinished.max() <= 16, "a record was starved"
     both = estimator.classify(X, budget=Budget(steps=2, seconds=60))
     assert both.steps.max() <= 2, "of several limits the first must end the work"
 

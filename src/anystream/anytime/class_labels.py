@@ -20,7 +20,10 @@ def extend_classes(classes: NDArray[Any] | None, labels: ArrayLike) -> NDArray[A
     >>> extend_classes(np.array(["b"]), ["c", "a", "b"])
     array(['b', 'a', 'c'], dtype='<U1')
     """
-    found = np.unique(np.asarray(labels))
+    given = np.asarray(labels)
+    if classes is not None and given.size == 1 and given.item() in classes.tolist():
+        return classes  # a stream's usual case, without the cost of sorting
+    found = np.unique(given)
     if classes is None:
         return found
     known = set(classes.tolist())
@@ -34,6 +37,8 @@ def extend_classes(classes: NDArray[Any] | None, labels: ArrayLike) -> NDArray[A
 
 def class_numbers(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.int32]:
     """The place of each label in `classes`; every label must be there."""
+    if labels.size == 1:
+        return np.array([classes.tolist().index(labels.item())], dtype=np.int32)
     if classes.dtype.kind == "O" or labels.dtype.kind == "O":
         place = {label: number for number, label in enumerate(classes.tolist())}
         return np.array([place[label] for label in labels.tolist()], dtype=np.int32)
@@ -57,10 +62,11 @@ def labels_from_json(file: ModelFile, key: str) -> NDArray[Any]:
     found = require_metadata(file, key, dict)
     kind, values = found.get("kind"), found.get("values")
     dtypes = {"b": np.bool_, "i": np.int64, "u": np.uint64, "f": np.float64, "U": np.str_, "O": np.object_}
-    if kind not in dtypes or not isinstance(values, list) or any(isinstance(value, list | dict) for value in values):
+    simple = isinstance(kind, str) and isinstance(values, list) and not any(isinstance(v, list | dict) for v in values)
+    if not simple or kind not in dtypes:
         raise ModelFileError(f"{file.path}: metadata {key!r} is no list of labels; save the model again")
     try:
-        labels = np.array(values, dtype=dtypes[kind])
+        labels: NDArray[Any] = np.array(values, dtype=dtypes[kind])
     except (TypeError, ValueError, OverflowError):
         raise ModelFileError(
             f"{file.path}: the labels of metadata {key!r} are not of one type; save the model again"

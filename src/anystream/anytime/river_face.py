@@ -133,7 +133,7 @@ class RiverFaceMixin:
 
     # -- what river asks of an estimator ---------------------------------------------------------------------------
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:  # noqa: D102  __init__ says it
         if "river" in sys.modules:
             _register(cls)
         return super().__new__(cls)

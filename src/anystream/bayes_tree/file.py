@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream._native import BayesForest, DamagedForestError
+from anystream._native import BayesForest
 from anystream.anytime.class_labels import labels_from_json, labels_to_json
+from anystream.bayes_tree.metric import Metric, check_metric
+from anystream.bayes_tree.selection import Plan
 from anystream.model_file import (
     ArraySpec,
     ModelFile,
@@ -44,9 +47,31 @@ _SPECS = {
     "node_mean": ArraySpec("float64", ("nodes", "d")),
     "node_scatter": ArraySpec("float64", ("nodes", "d")),
     "assembled_at": ArraySpec("int64", (1,), low=0),
+    "node_covariance": ArraySpec("int32", ("nodes",)),
+    "covariance_count": ArraySpec("int64", ("covariances",), low=0),
+    "covariance_order": ArraySpec("int32", ("covariances", "d")),
+    "covariance_first": ArraySpec("int32", ("covariance_panels",)),
+    "covariance_offset": ArraySpec("int64", ("covariances",)),
+    "covariance_mean": ArraySpec("float32", ("covariances", "d"), finite=True),
+    "covariance_log2_norm": ArraySpec("float32", ("covariances",), finite=True),
+    "covariance_values": ArraySpec("float32", ("covariance_floats",)),
+    "root_model_shift": ArraySpec("float64", ("root_model_d",), finite=True),
+    "root_model_scale": ArraySpec("float64", ("root_model_d",), low=_TINY, finite=True),
+    "root_model_mean": ArraySpec("float32", ("root_model_means",), finite=True),
+    "root_model_values": ArraySpec("float32", ("root_model_floats",)),
+    "root_model_log2_norm": ArraySpec("float32", ("root_model_classes",)),
 }
-"""Shapes of all arrays, ranges of the small ones. The large ones are read only where a query goes: native code checks the
-places of all nodes at once, and every child before it follows it; learning checks everything first."""
+"""Shapes of all arrays, ranges of the small ones. The large ones are read only where a query goes: native code checks
+the places of all nodes at once, and every child before it follows it; learning checks everything first."""
+
+_METRIC_SPECS = {
+    "metric_shift": ArraySpec("float64", ("d",), finite=True),
+    "metric_knots": ArraySpec("float64", ("metric_knots",), finite=True),
+    "metric_levels": ArraySpec("float64", ("metric_knots",), finite=True),
+    "metric_factor": ArraySpec("float64", ("metric_factors",), finite=True),
+    "metric_matrix": ArraySpec("float64", ("metric_products",), finite=True),
+}
+"""The arrays of a learned metric; a model without one has none of them."""
 
 
 def forest_to_file(model: BayesTreeClassifier) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -56,10 +81,14 @@ def forest_to_file(model: BayesTreeClassifier) -> tuple[dict[str, Any], dict[str
         "classes": labels_to_json(model.classes_),
         "columns": labels_to_json(np.array(list(model.columns_))),
         "named": hasattr(model, "feature_names_in_"),
+        "plan": asdict(model.plan_),
     }
     sizes = {"d": model.n_features_in_, "classes": len(model.classes_)}
     flat = model.forest_.arrays(ordered=True)
-    return metadata, {name: _shaped(flat[name], spec, sizes) for name, spec in _SPECS.items()}
+    arrays = {name: _shaped(flat[name], spec, sizes) for name, spec in _SPECS.items()}
+    if model._metric is not None:
+        arrays |= {f"metric_{field.name}": getattr(model._metric, field.name) for field in fields(Metric)}
+    return metadata, arrays
 
 
 def forest_from_file(cls: type[Model], file: ModelFile, *, mapped: bool) -> Model:
@@ -71,22 +100,48 @@ def forest_from_file(cls: type[Model], file: ModelFile, *, mapped: bool) -> Mode
     columns = labels_from_json(file, "columns")
     try:
         model.set_params(**parameters)
-        settings = model._forest_settings()
-        model._query_settings()
+        model._check_parameters()
+        model.plan_ = _checked_plan(require_metadata(file, "plan", dict))
+        settings = model._forest_settings(model.plan_, len(columns))
+        model._query_settings(model.plan_)
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"{file.path}: the parameters are not those of a Bayes tree: {error}") from None
-    arrays, sizes = check_arrays(file, _SPECS, {"d": len(columns), "classes": len(classes)})
+    specs = _SPECS if model.plan_.metric is None else _SPECS | _METRIC_SPECS
+    arrays, sizes = check_arrays(file, specs, {"d": len(columns), "classes": len(classes)})
+    model._metric = _checked_metric(file, arrays) if model.plan_.metric is not None else None
     try:
-        flat = {name: array.reshape(-1) for name, array in arrays.items()}
+        flat = {name: arrays[name].reshape(-1) for name in _SPECS}
         model.forest_ = BayesForest.from_arrays(settings, sizes["d"], flat, whole=not mapped)
-    except DamagedForestError as error:
-        raise ModelFileError(f"{file.path}: {error}; restore the file from a copy or save the model again") from None
+    except ModelFileError as error:
+        raise ModelFileError(f"{file.path}: {error}") from None
     model.classes_ = classes
     model.n_features_in_ = len(columns)
     model.columns_ = {name: column for column, name in enumerate(columns.tolist())}
     if require_metadata(file, "named", bool):
         model.feature_names_in_ = np.asarray(columns, dtype=object)
     return model
+
+
+def _checked_plan(plan: dict[str, Any]) -> Plan:
+    found = Plan(**plan)
+    if found.metric is not None:
+        check_metric(found.metric)
+    for name in ("factor", "root_weight"):
+        value = getattr(found, name)
+        if not isinstance(value, int | float) or not 0 <= value < float("inf"):
+            raise ValueError(f"{name} is {value!r}")
+    return found
+
+
+def _checked_metric(file: ModelFile, arrays: dict[str, NDArray[Any]]) -> Metric:
+    metric = Metric(**{field.name: np.array(arrays[f"metric_{field.name}"]) for field in fields(Metric)})
+    d = len(metric.shift)
+    fits = len(metric.factor) in (0, d) and len(metric.matrix) in (0, d * d) and len(metric.knots) % d == 0
+    if not fits or (np.diff(metric.knots.reshape(d, -1), axis=1) < 0).any():
+        raise ModelFileError(
+            f"{file.path}: the metric is damaged; restore the file from a copy or save the model again"
+        )
+    return metric
 
 
 def _shaped(flat: NDArray[Any], spec: ArraySpec, sizes: dict[str, int]) -> NDArray[Any]:

@@ -33,37 +33,44 @@ class Rows {
     std::vector<double> values_;
 };
 
-struct EmSettings {
-    int max_iterations = 20;
-    double tolerance = 1e-2;  // end when the mean log likelihood rises by less
-};
-
 /// Fits mixtures, one after the other, in the same memory. One thread at a time; `best` may be shared.
+///
+/// No component is narrower than half the variance of a cell of an even tiling: if k equal cells tile the rows, each
+/// has k^(-2/d) of their variance. Narrower components make spikes where values repeat and deep, lopsided trees where
+/// they are skewed; on eight data sets this floor gives better classifiers than small fixed ones.
 class DiagonalEm {
   public:
-    /// `variance_floor`, (dimensions,), > 0, is borrowed: no variance falls below it.
-    DiagonalEm(std::size_t dimensions, std::size_t components, std::span<const double> variance_floor);
+    DiagonalEm(std::size_t dimensions, std::size_t components);
 
-    /// Fits the mixture to the rows and writes each row's component, in [0, k), to `component`. `poll` is called once
-    /// per iteration and may throw.
-    void fit(const Rows& rows, std::span<std::int32_t> component, const EmSettings& settings,
-             const std::function<void()>& poll);
+    /// Fits the mixture to the rows and writes each row's component, in [0, k), to `component`. The rows should be
+    /// centred: moments are taken from the origin. `poll` is called once per iteration and may throw.
+    void fit(const Rows& rows, std::span<std::int32_t> component, const std::function<void()>& poll);
+
+    /// What `fit` found: the rows that component j stands for, their mean and their variance in dimension i, no floor.
+    [[nodiscard]] double occupancy(std::size_t j) const noexcept { return n_[j]; }
+    [[nodiscard]] double mean(std::size_t j, std::size_t i) const noexcept { return sum_[j * stride_ + i] / n_[j]; }
+    [[nodiscard]] double variance(std::size_t j, std::size_t i) const noexcept {
+        return square_[j * stride_ + i] / n_[j] - mean(j, i) * mean(j, i);
+    }
 
     /// Moves the mixture by `offset`, (dimensions,): undoes a shift of the rows it was fitted to.
     void move(std::span<const double> offset) noexcept { lanes_.move(offset.data()); }
 
-    /// The most probable component of a row with at least `dimensions` values.
-    [[nodiscard]] std::int32_t best(const double* row) const noexcept;
+    /// The most probable component of each row.
+    void best(std::span<const double* const> rows, std::int32_t* component) const;
 
   private:
     std::size_t start(const Rows& rows);
+    void measure_floor(std::size_t rows);
     double expect(const Rows& rows, std::span<std::int32_t> component);
     void maximise(std::size_t rows);
 
     std::size_t dimensions_;
     std::size_t stride_;
     std::size_t components_;
-    std::span<const double> floor_;
+    double relative_floor_;  // of the variance of all rows
+    std::vector<double> floor_;
+    const LaneKernels& kernels_ = lane_kernels();
     GaussianLanes lanes_;
     std::vector<double> joints_, share_;        // of the rows in hand, with every component
     std::vector<double> n_, sum_, square_;      // of every component: n, LS, SS (stride)

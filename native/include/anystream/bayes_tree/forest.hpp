@@ -15,6 +15,9 @@
 //   cold, read and written by learning: count[i], mean[i, d] and scatter[i, d] (the sum of squared deviations) of what
 //   hangs below node i. They say the same as the papers' n, LS and SS without their cancellation.
 //
+// Entries of the upper levels may have covariances: `covariance_table.hpp`. A node with such entries is marked in its
+// head, so that all others cost what they did.
+//
 // The root table holds one lane per class in the form of an inner node: the root node of the papers.
 //
 // Concurrency: const members may run on any number of threads. Members that change the forest may not run beside
@@ -30,6 +33,8 @@
 #include <utility>
 #include <vector>
 
+#include "anystream/bayes_tree/covariance_table.hpp"
+#include "anystream/bayes_tree/margin.hpp"
 #include "anystream/bayes_tree/tree_shape.hpp"
 #include "anystream/column.hpp"
 #include "anystream/stop.hpp"
@@ -37,6 +42,17 @@
 namespace anystream::bayes_tree {
 
 enum class Bandwidth : std::int32_t { langley, haerdle, factor };
+/// How the tree of a class is built from all its objects at once; nearest_mean inserts them one by one.
+enum class Construction : std::int32_t {
+    em_top_down,
+    hilbert,
+    z_curve,
+    str,
+    goldberger,
+    virtual_sampling,
+    guttman,
+    nearest_mean
+};
 enum class InnerVariance : std::int32_t { plain, max };
 
 /// How a forest turns objects into Gaussians. Fixed for its life.
@@ -45,6 +61,9 @@ struct ForestSettings {
     Bandwidth bandwidth = Bandwidth::factor;  // Eq. 17-19
     double alpha = 0.05;                      // of Eq. 19
     InnerVariance inner_variance = InnerVariance::max;
+    std::int32_t covariance_block = 1;   // s: most dimensions of a block; 0 is all of them, 1 the diagonal
+    std::int32_t covariance_levels = 2;  // m: how many upper levels of entries have covariances
+    bool common_scale = false;           // z divides all dimensions by one number: their ratios are a metric
 };
 
 inline constexpr std::int32_t kMostFanout = 64;
@@ -67,6 +86,11 @@ class NodeHead {
     [[nodiscard]] std::size_t lanes() const noexcept { return (packed_ >> 40 & 0xff) * 4; }
     [[nodiscard]] std::size_t entries() const noexcept { return packed_ >> 48 & 0xff; }
     [[nodiscard]] bool leaf() const noexcept { return (packed_ >> 56 & 1) != 0; }
+    /// Whether entries of the node have covariances.
+    [[nodiscard]] bool covariant() const noexcept { return (packed_ >> 57 & 1) != 0; }
+    [[nodiscard]] NodeHead marked(bool covariant) const noexcept {
+        return NodeHead(packed_ | std::uint64_t{covariant} << 57);
+    }
     [[nodiscard]] std::uint64_t packed() const noexcept { return packed_; }
     /// How many floats the node takes.
     [[nodiscard]] std::size_t floats(std::size_t dimensions) const noexcept {
@@ -86,6 +110,7 @@ struct NodeView {
     const float* child_bits;
     std::size_t lanes;
     std::size_t entries;
+    bool covariant;
 
     [[nodiscard]] std::int32_t child(std::size_t lane) const noexcept {
         std::int32_t child;
@@ -112,7 +137,7 @@ class Forest {
     [[nodiscard]] std::int64_t class_count(std::size_t c) const noexcept { return class_count_[c]; }
 
     [[nodiscard]] NodeView roots() const noexcept {
-        return view(NodeHead(0, root_lanes(), classes(), false), root_blob_.data());
+        return view(NodeHead(0, root_lanes(), classes(), false).marked(!covariance_.empty()), root_blob_.data());
     }
     [[nodiscard]] NodeView node(std::size_t i) const noexcept {
         const NodeHead head(head_[i]);
@@ -127,18 +152,22 @@ class Forest {
         for (int line = 0; line < 8; ++line) __builtin_prefetch(at + line * 64);
     }
 
+    [[nodiscard]] const CovarianceTable& covariances() const noexcept { return covariance_; }
+    [[nodiscard]] const RootModel& root_model() const noexcept { return root_model_; }
+
     /// x in the standardised space; true if any dimension is missing (NaN stays NaN).
     bool standardise(const double* x, float* z) const noexcept;
 
     // -- learning ------------------------------------------------------------------------------------------------
     struct Building {
+        Construction construction = Construction::em_top_down;
         int threads = 1;
         std::uint64_t seed = 0;
         const StopFlag* stop = nullptr;
         std::atomic<std::int64_t>* placed = nullptr;  // grows by the objects placed for good
     };
 
-    /// Forgets everything and builds the trees of all objects by EMTopDown.
+    /// Forgets everything and builds the trees of all objects.
     void build(std::span<const double> points, std::span<const std::int32_t> point_class, std::size_t classes,
                const Building& how);
     /// Adds one object by nearest-mean insertion. A class not seen before is created.
@@ -151,6 +180,13 @@ class Forest {
     /// class hang side by side, so the exhausted density is that of a forest built from all objects at once.
     static Forest merged(std::span<const Forest* const> parts, std::span<const std::vector<std::int32_t>> class_maps,
                          std::size_t classes);
+
+    /// Margin maximisation of the upper `levels` of entries, one level after the other; returns the objective of each
+    /// level from its start on. What it changes holds until learning changes the entry or assembles the forest anew.
+    std::vector<std::vector<double>> maximise_margin(std::size_t levels, const MarginSettings& how);
+    /// Trains the model of the roots on at most `most_objects` objects without missing values, drawn by `seed`; returns
+    /// its objective. It holds until a class or a feature appears that it does not know.
+    std::vector<double> train_root_model(const MarginSettings& how, std::size_t most_objects, std::uint64_t seed);
 
     // -- storage -------------------------------------------------------------------------------------------------
     /// Calls visit(name, column) for every array of the forest: what model files and pickles hold.
@@ -175,6 +211,8 @@ class Forest {
         visit("node_mean", self.node_mean_);
         visit("node_scatter", self.node_scatter_);
         visit("assembled_at", self.assembled_at_);
+        CovarianceTable::each_column(self.covariance_, visit);
+        RootModel::each_column(self.root_model_, visit);
     }
     /// Throws DamagedForest unless every array has the size that the others call for.
     void check_sizes() const;
@@ -194,13 +232,23 @@ class Forest {
     [[nodiscard]] std::size_t root_lanes() const noexcept { return (classes() + 7) / 8 * 8; }
     [[nodiscard]] NodeView view(NodeHead head, const float* at) const noexcept {
         const std::size_t block = dimensions_ * head.lanes();
-        if (head.leaf()) return {at, nullptr, nullptr, nullptr, at + block, head.lanes(), head.entries()};
+        if (head.leaf()) return {at, nullptr, nullptr, nullptr, at + block, head.lanes(), head.entries(), false};
         const float* norm = at + 2 * block;
-        return {at, at + block, norm, norm + head.lanes(), norm + 2 * head.lanes(), head.lanes(), head.entries()};
+        return {at,
+                at + block,
+                norm,
+                norm + head.lanes(),
+                norm + 2 * head.lanes(),
+                head.lanes(),
+                head.entries(),
+                head.covariant()};
     }
 
     // assembly.cpp: from objects and shapes to arrays
     void measure();
+    [[nodiscard]] TreeShape construct(std::span<const std::int32_t> members, std::size_t point_class,
+                                      const Building& how) const;
+    void insert_all();
     void measure_kernel(std::size_t point_class, std::span<const double> low, std::span<const double> high);
     void assemble(const std::vector<TreeShape>& shapes);
     void reassemble();
@@ -212,6 +260,22 @@ class Forest {
     void write_node(std::size_t node, std::span<const std::int32_t> children);
     void write_lane(const NodeHead& head, float* at, std::size_t lane, std::int32_t child, std::size_t point_class);
     void write_root(std::size_t point_class);
+
+    // forest_covariance.cpp: covariances of the upper entries
+    [[nodiscard]] std::size_t block_limit() const noexcept;
+    [[nodiscard]] std::int64_t least_objects() const noexcept;
+    void measure_covariances();
+    void measure_below(std::size_t node, std::size_t depth, std::span<const double> origin, CrossProducts* above);
+    void gather(std::int32_t entry, std::span<const double> origin, CrossProducts& into) const;
+    void set_covariance(std::size_t node, const CrossProducts& products);
+    void renew_covariance(std::size_t node);
+    [[nodiscard]] std::vector<double> inner_variances(std::size_t node) const;
+    [[nodiscard]] bool has_covariances(std::span<const std::int32_t> children) const noexcept;
+
+    // forest_margin.cpp: margin maximisation
+    struct Place;
+    [[nodiscard]] Component component_at(const Place& place) const;
+    void write_component(const Place& place, const Component& component);
 
     // insertion.cpp: one object more
     void insert_into_tree(std::int32_t object);
@@ -244,6 +308,8 @@ class Forest {
     Column<std::int64_t> node_count_;          // (nodes,)
     Column<double> node_mean_, node_scatter_;  // (nodes, d), in z
     Column<std::int64_t> assembled_at_;        // (1,) how many objects there were
+    CovarianceTable covariance_;
+    RootModel root_model_;
 };
 
 }  // namespace anystream::bayes_tree

@@ -1,4 +1,4 @@
-// Many diagonal Gaussians against one or two vectors at a time, eight Gaussians side by side:
+// Many diagonal Gaussians against a vector, eight of them side by side:
 //
 //     mean      [block of 8 Gaussians][dimension][8]
 //     precision [block of 8 Gaussians][dimension][8]   1 / (2 variance)
@@ -7,11 +7,12 @@
 // Only additions and multiplications of lanes, in a fixed order: the same bits at any vector width.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <vector>
 
+#include "anystream/bayes_tree/lane_kernels.hpp"
 #include "anystream/portable_math.hpp"
 
 namespace anystream::bayes_tree {
@@ -52,60 +53,25 @@ class GaussianLanes {
         for (std::size_t at = 0; at < mean_.size(); ++at) mean_[at] += offset[at / kLanes % dimensions_];
     }
 
-    /// log density + offset + d/2 log 2 pi of kRows vectors under the eight Gaussians of a block; row r goes to
-    /// out[r * row_distance ..].
-    template <std::size_t kRows>
-    void log_density(std::size_t block, const double* const* rows, double* out,
+    /// log density + offset + d/2 log 2 pi of some vectors under the Gaussians of blocks [first, last): those of row r
+    /// go to out[r * row_distance ..], eight for each block.
+    void log_density(std::size_t first, std::size_t last, std::span<const double* const> rows, double* out,
                      std::size_t row_distance) const noexcept {
-        compare<kRows, false>(block, rows, nullptr, out, row_distance);
+        kernels_.log_density(view(), first, last, rows.data(), rows.size(), out, row_distance);
     }
 
-    /// The same in expectation over a diagonal Gaussian around each vector with the given variances.
-    template <std::size_t kRows>
-    void expected_log_density(std::size_t block, const double* const* rows, const double* const* variances, double* out,
-                              std::size_t row_distance) const noexcept {
-        compare<kRows, true>(block, rows, variances, out, row_distance);
+    /// The same in expectation over a diagonal Gaussian around the vector with the given variances.
+    void expected_log_density(std::size_t first, std::size_t last, const double* row, const double* variance,
+                              double* out) const noexcept {
+        kernels_.expected_log_density(view(), first, last, &row, &variance, 1, out, 0);
     }
 
   private:
-    using Pair = double __attribute__((vector_size(16)));  // the width that every 64-bit machine has
-    static constexpr std::size_t kPairs = kLanes / 2;
-
-    static Pair load(const double* from) noexcept {
-        Pair pair;
-        __builtin_memcpy(&pair, from, sizeof pair);
-        return pair;
+    [[nodiscard]] LaneView view() const noexcept {
+        return {mean_.data(), precision_.data(), constant_.data(), dimensions_};
     }
 
-    template <std::size_t kRows, bool kSpread>
-    void compare(std::size_t block, const double* const* rows, [[maybe_unused]] const double* const* variances,
-                 double* out, std::size_t row_distance) const noexcept {
-        const double* const mean = mean_.data() + block * dimensions_ * kLanes;
-        const double* const precision = precision_.data() + block * dimensions_ * kLanes;
-        Pair distance[kRows][kPairs] = {};
-        for (std::size_t i = 0; i < dimensions_; ++i) {
-            for (std::size_t p = 0; p < kPairs; ++p) {
-                const Pair m = load(mean + i * kLanes + p * 2);
-                const Pair q = load(precision + i * kLanes + p * 2);
-                for (std::size_t r = 0; r < kRows; ++r) {
-                    const Pair t = rows[r][i] - m;
-                    if constexpr (kSpread) {
-                        distance[r][p] += (t * t + variances[r][i]) * q;
-                    } else {
-                        distance[r][p] += t * t * q;
-                    }
-                }
-            }
-        }
-        for (std::size_t p = 0; p < kPairs; ++p) {
-            const Pair c = load(constant_.data() + block * kLanes + p * 2);
-            for (std::size_t r = 0; r < kRows; ++r) {
-                const Pair joint = c - distance[r][p];
-                __builtin_memcpy(out + r * row_distance + p * 2, &joint, sizeof joint);
-            }
-        }
-    }
-
+    const LaneKernels& kernels_ = lane_kernels();
     std::size_t dimensions_;
     std::size_t blocks_;
     std::vector<double> mean_, precision_, constant_;

@@ -4,6 +4,9 @@
 // v_e = log2(n_e g(x, mu_e, sigma_e)) a class's share of the joint density is proportional to sum_e 2^v_e: the priors
 // and the weights n_e / n_l cancel. The sum is kept as a double relative to 2^origin, so that neither adding an entry
 // nor comparing classes needs a logarithm.
+//
+// The root model, if the forest has one, has a vote of its own: the answer is proportional to the decision's score
+// times the root model's posterior to the power of root_weight, and the root model's posterior before the first step.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +29,7 @@ struct QuerySettings {
     Descent descent = Descent::global_best;
     Decision decision = Decision::ensemble;
     std::int32_t refined_classes = kAutomaticK;  // k of qbk
+    double root_weight = 0.0;                    // beta: the power of the root model's posterior in the vote
 };
 
 /// Reusable: `open` starts a new query in the memory of the last one. One thread at a time.
@@ -74,22 +78,32 @@ class Query {
         std::vector<float> kernel_log2;    // v of the frontier's kernels
         std::vector<double> kernel_value;  // 2^(v - origin)
         double sum = 0.0;                  // of all values
+        double peak = 0.0;                 // the largest sum since they were last added up: what its rounding goes by
         double origin = 0.0;
         Scaled history;          // Eq. 20: sums of the frontiers before `since`, times how long each one stood
         std::int64_t since = 0;  // the step at which the present frontier began
-        double key = 0.0;        // grows with the class's joint density
     };
 
-    static bool before(const Entry& a, const Entry& b) noexcept;
+    struct Later {  // the order of a max-heap: true if b is refined before a
+        bool operator()(const Entry& a, const Entry& b) const noexcept {
+            if (a.priority != b.priority) return a.priority < b.priority;
+            if (a.log2_density != b.log2_density) return a.log2_density < b.log2_density;
+            return a.node > b.node;
+        }
+    };
+
     [[nodiscard]] float priority(float log2_density) const noexcept;
     void make_room(const Forest& forest);
     void evaluate(const Forest& forest, const NodeView& node, std::size_t point_class);
+    void evaluate_covariances(const Forest& forest, const NodeView& node);
     void evaluate_partly(const Forest& forest, const NodeView& node, std::size_t point_class);
     void add_entry(const Forest& forest, ClassState& state, std::int32_t child, std::size_t lane);
     void rebase(ClassState& state);
+    void order(std::size_t point_class);
     void choose_classes();
     void replace(const Forest& forest, std::size_t point_class, const Entry& refined);
-    [[nodiscard]] Scaled score(const ClassState& state) const;
+    void ask_root_model(const Forest& forest, const double* x);
+    [[nodiscard]] Scaled score(std::size_t point_class) const;
 
     QuerySettings settings_;
     std::size_t classes_ = 0;
@@ -98,11 +112,14 @@ class Query {
     bool missing_ = false;
     std::vector<float> x_;             // standardised
     std::vector<ClassState> state_;    // at least `classes_` long; the rest is spare memory
+    std::vector<double> key_;          // per class: grows with its joint density; -inf with nothing left to refine
     std::vector<std::int32_t> turns_;  // classes still to be refined before the classes are ordered anew, last first
 
     // what `evaluate` found for the lanes of a node
     std::vector<float> exponent_, log2_density_, log2_value_;
     std::vector<double> value_;
+    std::vector<float> deviation_;  // scratch: of x from a mean, by panels
+    std::vector<double> vote_;      // (classes,) log2 of the root model's joint densities; empty: it has no vote
 };
 
 }  // namespace anystream::bayes_tree

@@ -23,21 +23,22 @@ import math
 import mmap as memory_map
 import os
 import re
-import reprlib
 import secrets
 import shutil
 import stat
-import sys
 import zlib
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast, get_args, get_origin
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from anystream._native import ModelFileError
+from anystream.model_file.faults import Unfit, short
 
 FORMAT = "anystream 1"
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
@@ -47,7 +48,6 @@ _MAX_AXES = 32
 _MAX_DIGITS = 100  # of an integer in JSON; the state of a random generator has 39
 _HEADER_DEPTH = 3  # header > array > shape
 _METADATA_DEPTH = 32
-_CHUNK = 2**18  # values of an array looked at together
 _PADDING = "_padding_"
 _FIELDS = ("format", "kind", "version", "metadata", "array_checksums", "checksum")
 _DTYPES = {
@@ -63,22 +63,8 @@ _DTYPES = {
     "F32": np.dtype("<f4"),
     "F64": np.dtype("<f8"),
 }
-_CODES = {dtype.str[1:]: code for code, dtype in _DTYPES.items()}  # "f4" -> "F32", whatever the byte order
-_DTYPE_NAMES = ", ".join(dtype.name for dtype in _DTYPES.values())
-_RESTORE = "restore the file from a copy or save the model again"
-_T = TypeVar("_T")
-
-
-class ModelFileError(ValueError):
-    """A file is not a model that can be used; the message names the file, the fault and the remedy."""
-
-
-class _Unfit(Exception):  # noqa: N818  never leaves this file: a ModelFileError, which names the path, replaces it
-    """What is wrong with the content of a file, and what to do."""
-
-    def __init__(self, fault: str, remedy: str = _RESTORE) -> None:
-        super().__init__(f"{fault}; {remedy}")
-        self.fault = fault
+CODES = {dtype.str[1:]: code for code, dtype in _DTYPES.items()}  # "f4" -> "F32", whatever the byte order
+DTYPE_NAMES = ", ".join(dtype.name for dtype in _DTYPES.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,8 +139,8 @@ def write_model(
     try:
         chunks = _encode(kind, version, metadata, arrays)
         if target.exists() and not target.is_file():
-            raise _Unfit("there is a folder or a device of this name", "name a file")
-    except _Unfit as problem:
+            raise Unfit("there is a folder or a device of this name", "name a file")
+    except Unfit as problem:
         raise ModelFileError(f"{path}: not written: {problem}") from None
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "No such folder; create it first", str(target.parent))
@@ -184,10 +170,10 @@ def read_model(path: str | os.PathLike[str], *, mmap: bool = True, verify: bool 
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):  # asked before opening: a pipe would wait for its writer
-            raise _Unfit("it is a folder or a device", "name the model file itself")
+            raise Unfit("it is a folder or a device", "name the model file itself")
         with open(path, "rb") as file:
             return _read(Path(path), file, mmap, verify=not mmap if verify is None else verify)
-    except _Unfit as problem:
+    except Unfit as problem:
         raise ModelFileError(f"{path}: {problem}") from None
     except FileNotFoundError:
         raise
@@ -199,7 +185,7 @@ def _read(path: Path, file: BufferedReader, mmap: bool, verify: bool) -> ModelFi
     size = os.fstat(file.fileno()).st_size
     header_size = int.from_bytes(file.read(8), "little")
     if not 2 <= header_size <= min(size - 8, _MAX_HEADER) or header_size % 8:
-        raise _Unfit(
+        raise Unfit(
             f"of its {size} bytes it takes {header_size} for the header, allowed are multiples of 8 "
             f"up to {_MAX_HEADER}: it is cut short or no model"
         )
@@ -209,12 +195,12 @@ def _read(path: Path, file: BufferedReader, mmap: bool, verify: bool) -> ModelFi
     checksums = _check_header_sum(fields, entries)
     metadata = _parse_json(fields["metadata"].encode(), _METADATA_DEPTH)
     if type(metadata) is not dict:
-        raise _Unfit(f"its metadata is {_short(metadata)} instead of an object")
+        raise Unfit(f"its metadata is {short(metadata)} instead of an object")
     payload = _map(file, size)[8 + header_size :] if mmap else _copy(file, payload_size)
     if verify:
         for name, _, _, begin, end in entries:
             if f"{zlib.crc32(payload[begin:end].data):08x}" != checksums[name]:
-                raise _Unfit(f"array {_short(name)} differs from its checksum {_short(checksums[name])}")
+                raise Unfit(f"array {short(name)} differs from its checksum {short(checksums[name])}")
     arrays = {
         name: payload[begin:end].view(_DTYPES[code]).reshape(shape)
         for name, code, shape, begin, end in entries
@@ -227,18 +213,18 @@ def _map(file: BufferedReader, size: int) -> NDArray[np.uint8]:
     try:
         return np.frombuffer(memory_map.mmap(file.fileno(), size, access=memory_map.ACCESS_READ), np.uint8)
     except ValueError:  # shorter than a moment ago
-        raise _Unfit("it changed while being read", "read it again") from None
+        raise Unfit("it changed while being read", "read it again") from None
 
 
 def _copy(file: BufferedReader, size: int) -> NDArray[np.uint8]:
     try:
         memory = np.empty(size + _ALIGNMENT, np.uint8)
     except MemoryError:
-        raise _Unfit(f"its {size} bytes do not fit in memory", "read it with mmap=True") from None
+        raise Unfit(f"its {size} bytes do not fit in memory", "read it with mmap=True") from None
     start = -memory.ctypes.data % _ALIGNMENT
     payload = memory[start : start + size]
     if file.readinto(payload.data) != size:
-        raise _Unfit("it changed while being read", "read it again")
+        raise Unfit("it changed while being read", "read it again")
     memory.flags.writeable = payload.flags.writeable = False
     return payload
 
@@ -246,42 +232,42 @@ def _copy(file: BufferedReader, size: int) -> NDArray[np.uint8]:
 def _parse_header(header: bytes, payload_size: int) -> tuple[dict[str, str], list[_Entry]]:
     """The ``__metadata__`` and the arrays in the order of the payload, which they must fill exactly."""
     if not header.startswith(b"{"):
-        raise _Unfit(f"its header begins with {header[:1]!r} instead of a brace")
+        raise Unfit(f"its header begins with {header[:1]!r} instead of a brace")
     content = _parse_json(header, _HEADER_DEPTH)
     fields = content.pop("__metadata__", {})
     if type(fields) is not dict or not all(type(value) is str for value in fields.values()):
-        raise _Unfit(f"__metadata__ is {_short(fields)} instead of an object of strings")
+        raise Unfit(f"__metadata__ is {short(fields)} instead of an object of strings")
     entries = [_parse_entry(name, entry) for name, entry in content.items()]
     entries.sort(key=lambda entry: (entry.begin, entry.end))
     reached = 0
     for entry in entries:
         if entry.begin != reached:
-            raise _Unfit(f"array {_short(entry.name)} begins at byte {entry.begin} instead of {reached}")
+            raise Unfit(f"array {short(entry.name)} begins at byte {entry.begin} instead of {reached}")
         reached = entry.end
     if reached != payload_size:
-        raise _Unfit(f"its arrays have {reached} bytes and its payload {payload_size}")
+        raise Unfit(f"its arrays have {reached} bytes and its payload {payload_size}")
     return fields, entries
 
 
 def _parse_entry(name: str, entry: Any) -> _Entry:
-    where = f"array {_short(name)}"
+    where = f"array {short(name)}"
     if type(entry) is not dict or entry.keys() != {"dtype", "shape", "data_offsets"}:
-        raise _Unfit(f"{where} is {_short(entry)} instead of dtype, shape and data_offsets")
+        raise Unfit(f"{where} is {short(entry)} instead of dtype, shape and data_offsets")
     code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if type(code) is not str or code not in _DTYPES:
-        raise _Unfit(f"{where} has dtype {_short(code)}, allowed are {', '.join(_DTYPES)}")
+        raise Unfit(f"{where} has dtype {short(code)}, allowed are {', '.join(_DTYPES)}")
     if type(shape) is not list or len(shape) > _MAX_AXES or not all(map(_is_size, shape)):
-        raise _Unfit(f"{where} has shape {_short(shape)} instead of up to {_MAX_AXES} sizes")
+        raise Unfit(f"{where} has shape {short(shape)} instead of up to {_MAX_AXES} sizes")
     if type(offsets) is not list or len(offsets) != 2 or not all(map(_is_size, offsets)):
-        raise _Unfit(f"{where} has data_offsets {_short(offsets)} instead of two sizes")
+        raise Unfit(f"{where} has data_offsets {short(offsets)} instead of two sizes")
     begin, end = offsets
     item = _DTYPES[code].itemsize
     if item * math.prod(n for n in shape if n) > _MAX_SIZE:  # NumPy's limit, for an empty array as well
-        raise _Unfit(f"{where} has shape {_short(shape)}, which is more than {_MAX_SIZE} bytes")
+        raise Unfit(f"{where} has shape {short(shape)}, which is more than {_MAX_SIZE} bytes")
     if end - begin != item * math.prod(shape):
-        raise _Unfit(f"{where} has bytes {begin} to {end} for shape {_short(shape)} of {code}")
+        raise Unfit(f"{where} has bytes {begin} to {end} for shape {short(shape)} of {code}")
     if begin % item and begin != end:  # native code may not load what is not aligned
-        raise _Unfit(f"{where} begins at byte {begin}, not at a multiple of its item size {item}")
+        raise Unfit(f"{where} begins at byte {begin}, not at a multiple of its item size {item}")
     return _Entry(name, code, tuple(shape), begin, end)
 
 
@@ -292,25 +278,25 @@ def _is_size(value: Any) -> bool:
 def _check_format(fields: dict[str, str]) -> None:
     layout = fields.get("format", "")
     if layout != FORMAT and layout.startswith("anystream "):
-        raise _Unfit(f"it has format {_short(layout)}, this anystream reads {FORMAT!r}", "upgrade anystream")
+        raise Unfit(f"it has format {short(layout)}, this anystream reads {FORMAT!r}", "upgrade anystream")
     if layout != FORMAT or "kind" not in fields:
-        raise _Unfit("it has no format and kind of anystream in its __metadata__", "save a model of anystream")
+        raise Unfit("it has no format and kind of anystream in its __metadata__", "save a model of anystream")
     if fields.keys() != set(_FIELDS):
-        raise _Unfit(f"__metadata__ has {_short(sorted(fields))} instead of {', '.join(_FIELDS)}")
+        raise Unfit(f"__metadata__ has {short(sorted(fields))} instead of {', '.join(_FIELDS)}")
     if not fields["kind"]:
-        raise _Unfit("its kind is empty")
+        raise Unfit("its kind is empty")
     if not re.fullmatch("[1-9][0-9]{0,8}", fields["version"]):
-        raise _Unfit(f"its version is {_short(fields['version'])} instead of a number from 1")
+        raise Unfit(f"its version is {short(fields['version'])} instead of a number from 1")
 
 
 def _check_header_sum(fields: dict[str, str], entries: list[_Entry]) -> dict[str, str]:
     """The checksum of each array, once the header is known to be whole."""
     found, expected = fields["checksum"], _header_sum(fields, entries)
     if found != expected:
-        raise _Unfit(f"its header differs from its checksum: {_short(found)}, expected {expected}")
+        raise Unfit(f"its header differs from its checksum: {short(found)}, expected {expected}")
     checksums = _parse_json(fields["array_checksums"].encode(), 1)
     if type(checksums) is not dict or checksums.keys() != {entry.name for entry in entries}:
-        raise _Unfit(f"array_checksums are {_short(checksums)} instead of one for each array")
+        raise Unfit(f"array_checksums are {short(checksums)} instead of one for each array")
     return checksums
 
 
@@ -326,9 +312,9 @@ def _encode(
 ) -> list[bytes | memoryview]:
     """All bytes of the file, in order."""
     if type(kind) is not str or not kind:
-        raise _Unfit(f"kind is {_short(kind)}", "name the model, such as 'bayes_tree'")
+        raise Unfit(f"kind is {short(kind)}", "name the model, such as 'bayes_tree'")
     if type(version) is not int or not 1 <= version < 10**9:
-        raise _Unfit(f"version is {_short(version)}", "count layouts from 1")
+        raise Unfit(f"version is {short(version)}", "count layouts from 1")
     entries, payload = _lay_out(arrays)
     sums = {entry.name: f"{zlib.crc32(data):08x}" for entry, data in zip(entries, payload, strict=True)}
     fields = {
@@ -345,11 +331,11 @@ def _encode(
     header = _dump(content).encode()
     header += b" " * (-(8 + len(header)) % _ALIGNMENT)
     if len(header) > _MAX_HEADER:
-        raise _Unfit(f"header of {len(header)} bytes, allowed are {_MAX_HEADER}", "move metadata to an array")
+        raise Unfit(f"header of {len(header)} bytes, allowed are {_MAX_HEADER}", "move metadata to an array")
     try:  # what is written can be read
         _parse_header(header, entries[-1].end if entries else 0)
-    except _Unfit as problem:
-        raise _Unfit(problem.fault, "rename or reshape what is at fault") from None
+    except Unfit as problem:
+        raise Unfit(problem.fault, "rename or reshape what is at fault") from None
     return [len(header).to_bytes(8, "little"), header, *payload]
 
 
@@ -366,12 +352,12 @@ def _lay_out(arrays: Mapping[str, NDArray[Any]]) -> tuple[list[_Entry], list[mem
 
     for name, array in arrays.items():
         if type(name) is not str or name in ("", "__metadata__") or name.startswith(_PADDING):
-            raise _Unfit(f"an array cannot be named {_short(name)}", "give it another name")
+            raise Unfit(f"an array cannot be named {short(name)}", "give it another name")
         if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
-            raise _Unfit(f"array {_short(name)} is a {type(array).__name__}", "pass a plain NumPy array")
-        code = _CODES.get(array.dtype.str[1:])
+            raise Unfit(f"array {short(name)} is a {type(array).__name__}", "pass a plain NumPy array")
+        code = CODES.get(array.dtype.str[1:])
         if code is None:
-            raise _Unfit(f"array {_short(name)} has dtype {array.dtype}", f"convert it to one of {_DTYPE_NAMES}")
+            raise Unfit(f"array {short(name)} has dtype {array.dtype}", f"convert it to one of {DTYPE_NAMES}")
         gap = -entries[-1].end % _ALIGNMENT if entries else 0
         if gap and array.size:
             append(f"{_PADDING}{len(entries)}", np.zeros(gap, np.uint8), "U8")
@@ -384,12 +370,12 @@ def _metadata_text(metadata: dict[str, Any]) -> str:
     for key, value in metadata.items():
         try:
             equal = _parse_json(_dump({key: value}).encode(), _METADATA_DEPTH) == {key: value}
-        except (TypeError, ValueError, RecursionError, _Unfit) as problem:
-            fault = problem.fault if isinstance(problem, _Unfit) else str(problem)
-            raise _Unfit(f"metadata {_short(key)} is not plain JSON ({fault})", "convert it") from None
+        except (TypeError, ValueError, RecursionError, Unfit) as problem:
+            fault = problem.fault if isinstance(problem, Unfit) else str(problem)
+            raise Unfit(f"metadata {short(key)} is not plain JSON ({fault})", "convert it") from None
         if not equal:
             remedy = "use lists, and dicts with string keys"
-            raise _Unfit(f"metadata {_short(key)} is {_short(value)}, which JSON would change", remedy)
+            raise Unfit(f"metadata {short(key)} is {short(value)}, which JSON would change", remedy)
     return _dump(metadata)
 
 
@@ -425,7 +411,7 @@ def _parse_json(raw: bytes, max_depth: int) -> Any:
     try:
         text = raw.decode()
         if (depth := _json_depth(raw)) > max_depth:
-            raise _Unfit(f"its JSON is nested {depth} deep, allowed is {max_depth}")
+            raise Unfit(f"its JSON is nested {depth} deep, allowed is {max_depth}")
         value = json.loads(
             text,
             object_pairs_hook=_parse_object,
@@ -435,9 +421,9 @@ def _parse_json(raw: bytes, max_depth: int) -> Any:
         )
         json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair cannot be encoded
     except (UnicodeDecodeError, UnicodeEncodeError) as problem:
-        raise _Unfit(f"its JSON is not UTF-8 ({problem.reason})") from None
+        raise Unfit(f"its JSON is not UTF-8 ({problem.reason})") from None
     except json.JSONDecodeError as problem:
-        raise _Unfit(f"its JSON is broken ({problem})") from None
+        raise Unfit(f"its JSON is broken ({problem})") from None
     return value
 
 
@@ -457,244 +443,19 @@ def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for name, value in pairs:
         if name in result:
-            raise _Unfit(f"its JSON has {_short(name)} twice")
+            raise Unfit(f"its JSON has {short(name)} twice")
         result[name] = value
     return result
 
 
 def _parse_int(text: str) -> int:
     if len(text) > _MAX_DIGITS:
-        raise _Unfit(f"its JSON has a number of {len(text)} digits, allowed are {_MAX_DIGITS}")
+        raise Unfit(f"its JSON has a number of {len(text)} digits, allowed are {_MAX_DIGITS}")
     return int(text)
 
 
 def _parse_float(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise _Unfit(f"its JSON has {_short(text)}, which is not finite")
+        raise Unfit(f"its JSON has {short(text)}, which is not finite")
     return number
-
-
-_clipped = reprlib.Repr()
-_clipped.maxstring = _clipped.maxother = 80
-_short = _clipped.repr
-
-
-def require_kind(model_file: ModelFile, kind: str, versions: Collection[int]) -> None:
-    """Demand a `kind` of model, in one of the `versions` that the caller reads."""
-    path, version = model_file.path, model_file.version
-    if model_file.kind != kind:
-        raise ModelFileError(f"{path}: holds a model of kind {_short(model_file.kind)}; load it as such, not {kind!r}")
-    if version in versions:
-        return
-    reads = f"version {version}, this one reads {min(versions)} to {max(versions)}"
-    if version > max(versions):
-        raise ModelFileError(f"{path}: written by a newer anystream ({reads}); upgrade")
-    raise ModelFileError(f"{path}: written by an older anystream ({reads}); fit the model again")
-
-
-def require_metadata(
-    model_file: ModelFile,
-    key: str,
-    expected: type[_T],
-    *,
-    allowed: Container[Any] | None = None,
-    low: float | None = None,
-    high: float | None = None,
-) -> _T:
-    """One metadata value of a known type and range.
-
-    Parameters
-    ----------
-    model_file : ModelFile
-        Where to look.
-    key : str
-        Name of the value.
-    expected : type
-        bool, int, float, str, list, dict, or a list of one of them such as ``list[str]``. A bool is no int;
-        an int serves as a float.
-    allowed : container, optional
-        Values that may occur, such as ``range(2, 65)`` or ``("max", "mean")``; for a list, in its items.
-    low, high : float, optional
-        Smallest and largest number, both allowed; for a list, of its items.
-    """
-    item_types = get_args(expected)
-    if (get_origin(expected) or expected) not in (bool, int, float, str, list, dict) or len(item_types) > 1:
-        raise TypeError(f"expected is {expected}; use bool, int, float, str, list, dict or list[...]")
-
-    def refusal(found: Any, wanted: str) -> ModelFileError:
-        return ModelFileError(f"{model_file.path}: metadata {key!r} has {_short(found)}, {wanted}; {_RESTORE}")
-
-    def checked(found: Any, item_type: Any) -> Any:
-        if item_type is float and type(found) is int:
-            found = float(found)
-        if type(found) is not item_type:
-            raise refusal(found, f"expected {item_type.__name__}")
-        if allowed is not None and found not in allowed:
-            raise refusal(found, f"allowed is {_short(allowed)}")
-        if (low is not None and found < low) or (high is not None and found > high):
-            raise refusal(found, f"allowed is {_range_text(low, high)}")
-        return found
-
-    if key not in model_file.metadata:
-        raise ModelFileError(f"{model_file.path}: metadata lacks {key!r}; {_RESTORE}")
-    value = model_file.metadata[key]
-    if not item_types:
-        return cast(_T, checked(value, expected))
-    if type(value) is not list:
-        raise refusal(value, "expected a list")
-    return cast(_T, [checked(item, item_types[0]) for item in value])
-
-
-@dataclass(frozen=True)
-class ArraySpec:
-    """What an array must be before native code may see it.
-
-    Parameters
-    ----------
-    dtype : str
-        Such as ``"int32"``. The bytes of a bool array must be 0 or 1.
-    shape : tuple of int or str
-        A name stands for a size, the same wherever it occurs; it may carry an offset, as in ``"nodes+1"``.
-    low, high : number or str, optional
-        Smallest and largest value, both allowed. A name stands for a size, here too: an index into the
-        entries is at most ``"entries-1"``. For floats above zero take ``low=sys.float_info.min``.
-    finite : bool, default=False
-        No NaN, no infinity.
-    sorted : bool, default=False
-        Values never fall; one axis only.
-
-    Notes
-    -----
-    NaN fails a range and an order. All checks but dtype and shape look at every value, which reads a mapped
-    array whole, once.
-    """
-
-    dtype: str
-    shape: tuple[int | str, ...]
-    low: float | str | None = None
-    high: float | str | None = None
-    finite: bool = False
-    sorted: bool = False
-
-    def __post_init__(self) -> None:
-        if np.dtype(self.dtype).str[1:] not in _CODES:
-            raise ValueError(f"dtype is {self.dtype!r}; use one of {_DTYPE_NAMES}")
-        if self.sorted and len(self.shape) != 1:
-            raise ValueError(f"sorted needs one axis, shape is {self.shape}; leave sorted out")
-        for size in (*self.shape, self.low, self.high):
-            if isinstance(size, str):
-                _split(size)
-
-
-def check_arrays(
-    model_file: ModelFile, specs: Mapping[str, ArraySpec], sizes: Mapping[str, int] | None = None
-) -> tuple[dict[str, NDArray[Any]], dict[str, int]]:
-    """The arrays of a model and the sizes they share, once each array is what its spec says.
-
-    Parameters
-    ----------
-    model_file : ModelFile
-        Whose arrays to check: exactly those of `specs`, no more and no less.
-    specs : mapping of str to ArraySpec
-        A named size gets its value where it first occurs in a shape, and must agree ever after.
-    sizes : mapping of str to int, optional
-        Sizes known before, such as the number of features from the metadata.
-
-    Returns
-    -------
-    arrays : dict of str to ndarray
-        In the order of `specs`.
-    sizes : dict of str to int
-        The given and the found ones.
-
-    Examples
-    --------
-    >>> arrays = {"first": np.array([0, 2], np.int32), "mean": np.ones((2, 3))}
-    >>> specs = {
-    ...     "mean": ArraySpec("float64", ("entries", "d"), finite=True),
-    ...     "first": ArraySpec("int32", ("nodes+1",), low=0, high="entries", sorted=True),
-    ... }
-    >>> check_arrays(ModelFile(Path("tree.safetensors"), "tree", 1, {}, arrays), specs, sizes={"d": 3})[1]
-    {'d': 3, 'entries': 2, 'nodes': 1}
-    """
-    found, known = model_file.arrays, dict(sizes or {})
-    try:
-        if lacking := specs.keys() - found.keys():
-            raise _Unfit(f"it lacks the arrays {_short(sorted(lacking))}")
-        if surplus := found.keys() - specs.keys():
-            raise _Unfit(f"it has arrays that do not belong, {_short(sorted(surplus))}")
-        for name, spec in specs.items():
-            _check_shape(name, found[name], spec, known)
-        for name, spec in specs.items():  # now that all sizes are known
-            _check_values(name, found[name], spec, known)
-    except _Unfit as problem:
-        raise ModelFileError(f"{model_file.path}: {problem}") from None
-    return {name: found[name] for name in specs}, known
-
-
-def _check_shape(name: str, array: NDArray[Any], spec: ArraySpec, known: dict[str, int]) -> None:
-    """Compare dtype and shape, and add the sizes seen for the first time to `known`."""
-    if array.dtype != np.dtype(spec.dtype):
-        raise _Unfit(f"array {name!r} has dtype {array.dtype}, expected {spec.dtype}")
-    fits = array.ndim == len(spec.shape)
-    symbols = set()
-    for size, wanted in zip(array.shape, spec.shape, strict=False):
-        if isinstance(wanted, str):
-            symbol, offset = _split(wanted)
-            symbols.add(symbol)
-            fits &= known.setdefault(symbol, max(size - offset, 0)) + offset == size
-        else:
-            fits &= wanted == size
-    if not fits:
-        values = "".join(f", {symbol} = {known[symbol]}" for symbol in sorted(symbols))
-        wanted_shape = str(spec.shape).replace("'", "")
-        raise _Unfit(f"array {name!r} has shape {array.shape}, expected {wanted_shape}{values}")
-
-
-def _check_values(name: str, array: NDArray[Any], spec: ArraySpec, known: Mapping[str, int]) -> None:
-    low, high = _resolve(name, spec.low, known), _resolve(name, spec.high, known)
-    values = array.reshape(-1)
-    if array.dtype == np.bool_:
-        values, low, high = values.view(np.uint8), 0, 1
-    if low is None and high is None and not spec.finite and not spec.sorted:
-        return
-    limit = sys.float_info.max if spec.finite else math.inf
-    at_least = -limit if low is None else max(low, -limit)
-    at_most = limit if high is None else min(high, limit)
-    for start in range(0, values.size, _CHUNK):
-        part = values[start : start + _CHUNK + 1]  # one more, for the order across chunks
-        with np.errstate(invalid="ignore"):
-            smallest, largest = part.min().item(), part.max().item()  # NaN if there is one
-            rises = part[1:] >= part[:-1] if spec.sorted else np.True_
-        if not (at_least <= smallest and largest <= at_most):
-            bad = next(i for i, value in enumerate(part.tolist()) if not at_least <= value <= at_most)
-            index = ", ".join(str(axis) for axis in np.unravel_index(start + bad, array.shape))
-            allowed = _range_text(low, high, spec.finite)
-            raise _Unfit(f"array {name!r} has {part[bad]} at index ({index}), allowed is {allowed}")
-        if not rises.all():
-            bad = int(np.argmin(rises))
-            fall = f"{part[bad]} to {part[bad + 1]} at index ({start + bad + 1})"
-            raise _Unfit(f"array {name!r} falls from {fall}, allowed is to stay or rise")
-
-
-def _resolve(name: str, bound: float | str | None, known: Mapping[str, int]) -> float | None:
-    if not isinstance(bound, str):
-        return bound
-    symbol, offset = _split(bound)
-    if symbol not in known:
-        raise ValueError(f"the range of array {name!r} uses {symbol!r}, which no shape has; pass it in sizes")
-    return known[symbol] + offset
-
-
-def _split(expression: str) -> tuple[str, int]:
-    """``"nodes+1"`` as ``("nodes", 1)``."""
-    match = re.fullmatch(r"([A-Za-z_]\w*)([+-]\d+)?", expression)
-    if match is None:
-        raise ValueError(f"size is {expression!r}; write a name, or one with an offset such as 'nodes+1'")
-    return match[1], int(match[2] or 0)
-
-
-def _range_text(low: float | None, high: float | None, finite: bool = False) -> str:
-    ends = [f"from {low}"] * (low is not None) + [f"to {high}"] * (high is not None)
-    return " ".join(["finite"] * finite + ends) or "any number"

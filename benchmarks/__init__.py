@@ -1,0 +1,1 @@
+"""Figures: speed against peers and papers. Each module prints one table; ``python -m benchmarks`` prints the short ones."""

@@ -1,0 +1,46 @@
+"""One way to print a table of figures, and to say where it was made."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import sklearn
+
+from anystream import _native
+
+
+def machine() -> str:
+    """The processor, the threads and the versions behind a figure."""
+    model = next(
+        (line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")),
+        platform.processor() or platform.machine(),
+    )
+    return (
+        f"{model}, {os.cpu_count()} cores, {_native.isa}; Python {platform.python_version()}, "
+        f"numpy {np.__version__}, scikit-learn {sklearn.__version__}"
+    )
+
+
+def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]], notes: Sequence[str] = ()) -> None:
+    """A table on stdout, as Markdown that also reads well in a terminal."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max(len(line[column]) for line in [list(header), *cells]) for column in range(len(header))]
+
+    def line(row: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+
+    print(f"\n## {title}\n\n{line(list(header))}\n|{'|'.join('-' * (width + 2) for width in widths)}|")
+    for row in cells:
+        print(line(row))
+    for note in notes:
+        print(f"- {note}")
+    sys.stdout.flush()
+
+
+def _lines(path: str) -> list[str]:
+    return Path(path).read_text().splitlines() if Path(path).exists() else []

@@ -1,0 +1,471 @@
+// Anytime nearest neighbours for Python: a handle that many threads may read while one learns.
+//
+// A handle owns a gallery behind a mutex. Whoever reads takes a share of it; whoever learns changes it in place if
+// nobody else has a share, and else changes a copy and puts that in its place. So a query keeps the model it was opened
+// on.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <mutex>
+#include <numeric>
+
+#include "anystream/neighbors/answer.hpp"
+#include "anystream/neighbors/gallery.hpp"
+#include "anystream/neighbors/matrix_space.hpp"
+#include "anystream/neighbors/orderings.hpp"
+#include "anystream/neighbors/query.hpp"
+#include "bindings.hpp"
+
+namespace anystream::bindings {
+
+namespace {
+
+using namespace anystream::neighbors;
+using SharedGallery = std::shared_ptr<Gallery>;
+
+Metric metric_of(const std::string& name, std::size_t width, std::size_t categorical, std::size_t band) {
+    if (name != "edit" && width == 0) throw std::invalid_argument("records have no features; give at least one");
+    if (categorical > width) throw std::invalid_argument("there are more categorical columns than columns");
+    return {name, width, categorical, band};
+}
+
+Records records_of(Vector<double> values, Vector<std::int64_t> first) {
+    const auto borders = as_span(first);
+    if (borders.empty() || borders.front() != 0 || static_cast<std::size_t>(borders.back()) != values.size())
+        throw std::invalid_argument("the borders of the records do not fit their values");
+    for (std::size_t i = 1; i < borders.size(); ++i)
+        if (borders[i] < borders[i - 1]) throw std::invalid_argument("the borders of the records are out of order");
+    return {as_span(values), borders};
+}
+
+void require_records(const Space& space, const Records& records) {
+    for (std::size_t i = 0; i < records.size(); ++i) space.require(records.row(i));
+}
+
+void require_classes(std::span<const std::int32_t> labels, std::size_t classes) {
+    for (const std::int32_t c : labels)
+        if (c < 0 || static_cast<std::size_t>(c) >= classes)
+            throw std::invalid_argument("class number " + std::to_string(c) + " is not below " +
+                                        std::to_string(classes));
+}
+
+std::shared_ptr<const void> keep_alive(nb::handle object) {
+    object.inc_ref();
+    return {object.ptr(), [](const void* held) {
+                const nb::gil_scoped_acquire locked;
+                nb::handle(static_cast<PyObject*>(const_cast<void*>(held))).dec_ref();
+            }};
+}
+
+std::unique_ptr<Space> fill(const Metric& metric, const Records& records) {
+    auto space = make_space(metric);
+    require_records(*space, records);
+    for (std::size_t i = 0; i < records.size(); ++i) space->append(records.row(i));
+    return space;
+}
+
+Order order_by_name(const std::string& name, const Space& space, std::span<const std::int32_t> labels,
+                    std::size_t classes, const OrderWork& work) {
+    if (name == "simple_rank") return simple_rank(space, labels, classes, work);
+    if (name == "greedy") return greedy_order(space, labels, classes, work);
+    if (name == "drop1") return drop_order(space, labels, classes, 1, work);
+    if (name == "drop2") return drop_order(space, labels, classes, 2, work);
+    if (name == "drop3") return drop_order(space, labels, classes, 3, work);
+    throw std::invalid_argument("there is no ordering '" + name + "' in the native core");
+}
+
+class GalleryQuery {
+  public:
+    GalleryQuery(SharedGallery gallery, Vector<double> x, std::size_t k)
+        : gallery_(std::move(gallery)), x_(x.data(), x.data() + x.size()), k_(k) {
+        gallery_->space().require(x_);
+        const nb::gil_scoped_release unlocked;
+        query_.open(*gallery_, x_, k_);
+    }
+    using State = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                             std::vector<std::tuple<double, std::int64_t, std::int64_t>>>;
+    GalleryQuery(SharedGallery gallery, Vector<double> x, std::size_t k, const State& state)
+        : gallery_(std::move(gallery)), x_(x.data(), x.data() + x.size()), k_(k) {
+        gallery_->space().require(x_);
+        QueryState resumed{std::get<0>(state), std::get<1>(state), std::get<2>(state), std::get<3>(state), {}};
+        for (const auto& [power, id, position] : std::get<4>(state)) resumed.nearest.push_back({power, id, position});
+        query_.resume(*gallery_, x_, k_, resumed);
+    }
+
+    std::int64_t refine(std::int64_t steps, std::int64_t nanoseconds, const StopFlag* stop) {
+        const Limits limits = make_limits(steps, nanoseconds, stop);
+        if (!limits.interruptible() && steps >= 0 && steps <= 64) return query_.refine(*gallery_, limits);
+        const nb::gil_scoped_release unlocked;
+        return query_.refine(*gallery_, limits);
+    }
+    [[nodiscard]] auto proba() const {
+        std::vector<double> out(gallery_->classes());
+        query_.posterior(*gallery_, out);
+        return to_numpy(std::move(out));
+    }
+    [[nodiscard]] State state() const {
+        const QueryState now = query_.suspend();
+        State state{now.steps, now.position, now.list, now.list_end, {}};
+        for (const Neighbor& each : now.nearest) std::get<4>(state).emplace_back(each.power, each.id, each.position);
+        return state;
+    }
+    /// Serials and distances of the nearest so far.
+    [[nodiscard]] std::vector<std::pair<std::int64_t, double>> nearest() const {
+        std::vector<std::pair<std::int64_t, double>> rows;
+        for (const Neighbor& each : query_.nearest())
+            rows.emplace_back(each.id, gallery_->space().distance(each.power));
+        return rows;
+    }
+    [[nodiscard]] const Query& query() const noexcept { return query_; }
+    [[nodiscard]] std::size_t label() const { return query_.label(*gallery_); }
+
+  private:
+    SharedGallery gallery_;
+    std::vector<double> x_;
+    std::size_t k_;
+    Query query_;
+};
+
+class GalleryHandle {
+  public:
+    GalleryHandle(SharedGallery gallery, Metric metric) : gallery_(std::move(gallery)), metric_(std::move(metric)) {}
+
+    [[nodiscard]] SharedGallery share() const {
+        const std::lock_guard lock(guard_);
+        return gallery_;
+    }
+    /// Changes the gallery, or a copy of it that takes its place.
+    template <typename Change>
+    void change(Change&& change) {
+        const std::lock_guard lock(guard_);
+        if (gallery_.use_count() > 1) gallery_ = std::make_shared<Gallery>(*gallery_);
+        change(*gallery_);
+    }
+    [[nodiscard]] const Metric& metric() const noexcept { return metric_; }
+    void widen(std::size_t width) {
+        change([&](Gallery& gallery) { gallery.widen(width); });
+        metric_.width = width;
+    }
+
+  private:
+    mutable std::mutex guard_;
+    SharedGallery gallery_;
+    Metric metric_;
+};
+
+SharedGallery share_unlocked(const GalleryHandle& handle) {
+    const nb::gil_scoped_release unlocked;
+    return handle.share();
+}
+
+std::unique_ptr<GalleryHandle> build(const Metric& metric, Vector<double> values, Vector<std::int64_t> first,
+                                     Vector<std::int32_t> labels, Vector<std::int64_t> order,
+                                     Vector<std::int64_t> serials, std::size_t classes, std::size_t capacity,
+                                     std::size_t head, int threads) {
+    const Records records = records_of(values, first);
+    require_equal("number of labels", labels.size(), records.size());
+    require_equal("number of serials", serials.size(), records.size());
+    require_classes(as_span(labels), classes);
+    const auto places = as_span(order);
+    for (const std::int64_t i : places)
+        if (i < 0 || static_cast<std::size_t>(i) >= records.size())
+            throw std::invalid_argument("the order names a record that is not there");
+    const nb::gil_scoped_release unlocked;
+    const auto all = fill(metric, records);
+    std::vector<std::int32_t> ordered_labels;
+    std::vector<std::int64_t> ordered_serials;
+    for (const std::int64_t i : places) {
+        ordered_labels.push_back(labels.data()[i]);
+        ordered_serials.push_back(serials.data()[i]);
+    }
+    auto gallery = std::make_shared<Gallery>(make_space(metric), classes, capacity);
+    gallery->assign(all->permuted(places), std::move(ordered_labels), std::move(ordered_serials), classes);
+    if (head > 0) gallery->make_lists(head, threads);
+    return std::make_unique<GalleryHandle>(std::move(gallery), metric);
+}
+
+nb::ndarray<std::int64_t, nb::numpy, nb::ndim<1>, nb::c_contig> order(const std::string& name, const Metric& metric,
+                                                                      Vector<double> values, Vector<std::int64_t> first,
+                                                                      Vector<std::int32_t> labels, std::size_t classes,
+                                                                      int threads, std::uint64_t seed, Counter* done,
+                                                                      const StopFlag* stop) {
+    const Records records = records_of(values, first);
+    require_equal("number of labels", labels.size(), records.size());
+    require_classes(as_span(labels), classes);
+    Order found;
+    {
+        const nb::gil_scoped_release unlocked;
+        const auto space = fill(metric, records);
+        found = order_by_name(name, *space, as_span(labels), classes,
+                              {threads, seed, done == nullptr ? nullptr : &done->value, stop});
+    }
+    return to_numpy(std::move(found));
+}
+
+nb::ndarray<std::int64_t, nb::numpy, nb::ndim<1>, nb::c_contig> order_of_distances(
+    const std::string& name, Matrix<double> distances, Vector<std::int32_t> labels, std::size_t classes, int threads,
+    std::uint64_t seed, Counter* done, const StopFlag* stop) {
+    require_equal("rows of distances", distances.shape(0), labels.size());
+    require_equal("columns of distances", distances.shape(1), labels.size());
+    require_classes(as_span(labels), classes);
+    Order found;
+    {
+        const nb::gil_scoped_release unlocked;
+        const auto space = make_matrix_space(as_span(distances), labels.size());
+        found = order_by_name(name, *space, as_span(labels), classes,
+                              {threads, seed, done == nullptr ? nullptr : &done->value, stop});
+    }
+    return to_numpy(std::move(found));
+}
+
+void insert(GalleryHandle& handle, Vector<double> values, Vector<std::int64_t> first, Vector<std::int32_t> labels) {
+    const Records records = records_of(values, first);
+    require_equal("number of labels", labels.size(), records.size());
+    for (const std::int32_t c : as_span(labels))
+        if (c < 0) throw std::invalid_argument("class number " + std::to_string(c) + " is negative");
+    const nb::gil_scoped_release unlocked;
+    handle.change([&](Gallery& gallery) {
+        require_records(gallery.space(), records);
+        for (std::size_t i = 0; i < records.size(); ++i) gallery.insert(records.row(i), labels.data()[i]);
+    });
+}
+
+/// Collects columns as read-only arrays.
+class ArrayCollector final : public ColumnVisitor {
+  public:
+    explicit ArrayCollector(nb::capsule owner) : owner_(std::move(owner)) {}
+    void visit(const char* name, Column<double>& column) override { add(name, column); }
+    void visit(const char* name, Column<float>& column) override { add(name, column); }
+    void visit(const char* name, Column<std::int64_t>& column) override { add(name, column); }
+    void visit(const char* name, Column<std::int32_t>& column) override { add(name, column); }
+    void visit(const char* name, Column<std::uint8_t>& column) override { add(name, column); }
+    [[nodiscard]] nb::dict take() { return all_; }
+
+  private:
+    template <typename T>
+    void add(const char* name, const Column<T>& column) {
+        all_[name] = nb::cast(
+            nb::ndarray<const T, nb::numpy, nb::ndim<1>, nb::c_contig>(column.data(), {column.size()}, owner_));
+    }
+    nb::capsule owner_;
+    nb::dict all_;
+};
+
+/// Lends arrays to columns.
+class ArrayLender final : public ColumnVisitor {
+  public:
+    explicit ArrayLender(nb::dict given) : given_(std::move(given)) {}
+    void visit(const char* name, Column<double>& column) override { lend(name, column); }
+    void visit(const char* name, Column<float>& column) override { lend(name, column); }
+    void visit(const char* name, Column<std::int64_t>& column) override { lend(name, column); }
+    void visit(const char* name, Column<std::int32_t>& column) override { lend(name, column); }
+    void visit(const char* name, Column<std::uint8_t>& column) override { lend(name, column); }
+
+  private:
+    template <typename T>
+    void lend(const char* name, Column<T>& column) {
+        if (!given_.contains(name)) throw std::invalid_argument(std::string("the array '") + name + "' is missing");
+        const auto array = nb::cast<Vector<T>>(given_[name], false);
+        column = Column<T>(as_span(array), keep_alive(given_[name]));
+    }
+    nb::dict given_;
+};
+
+nb::dict arrays(const GalleryHandle& handle) {
+    auto* shared = new SharedGallery(std::make_shared<Gallery>(*share_unlocked(handle)));
+    ArrayCollector collector(nb::capsule(shared, [](void* p) noexcept { delete static_cast<SharedGallery*>(p); }));
+    (*shared)->visit_columns(collector);
+    return collector.take();
+}
+
+SharedGallery adopt(const Metric& metric, std::size_t classes, std::size_t capacity, nb::dict given) {
+    auto gallery = std::make_shared<Gallery>(make_space(metric), classes, capacity);
+    ArrayLender lender(std::move(given));
+    gallery->visit_columns(lender);
+    gallery->adopt_columns();
+    return gallery;
+}
+
+/// One record without the ceremony of a batch: the workspace belongs to the thread.
+template <typename Result>
+Result one(const GalleryHandle& handle, Vector<double> x, std::size_t k, std::int64_t steps,
+           Result (*result)(const Query&, const Gallery&)) {
+    thread_local Query query;
+    const SharedGallery gallery = share_unlocked(handle);
+    const Row row = as_span(x);
+    gallery->space().require(row);
+    query.open(*gallery, row, k);
+    query.refine(*gallery, {.steps = steps < 0 ? Limits::kUnlimited : steps});
+    return result(query, *gallery);
+}
+
+void bind_gallery_query(nb::module_& m) {
+    nb::class_<GalleryQuery>(m, "NeighborsQuery", "One classification in progress.")
+        .def("refine", &GalleryQuery::refine, "steps"_a = -1, "nanoseconds"_a = -1, "stop"_a.none() = nb::none(),
+             "Compare further exemplars within the limits (-1: none); return the steps taken.")
+        .def("label", &GalleryQuery::label, "The number of the likeliest class.")
+        .def("proba", &GalleryQuery::proba, "The shares of the votes.")
+        .def("state", &GalleryQuery::state,
+             "Steps, position, list, its end, and the nearest (power, serial, position).")
+        .def("nearest", &GalleryQuery::nearest, "Serials and distances of the nearest so far.")
+        .def_prop_ro(
+            "steps", [](const GalleryQuery& q) { return q.query().steps(); }, "Exemplars compared so far.")
+        .def_prop_ro(
+            "exhausted", [](const GalleryQuery& q) { return q.query().exhausted(); },
+            "No further exemplar can change the label.");
+}
+
+}  // namespace
+
+void bind_neighbors(nb::module_& m) {
+    nb::class_<Metric>(m, "NeighborsMetric", "Which distance, and what it needs to know.")
+        .def(nb::new_(&metric_of), "name"_a, "width"_a, "categorical"_a = 0, "band"_a = 0)
+        .def_ro("width", &Metric::width);
+    m.def("neighbors_order", &order, "name"_a, "metric"_a, "values"_a.noconvert(), "first"_a.noconvert(),
+          "labels"_a.noconvert(), "classes"_a, "threads"_a = 0, "seed"_a = 0, "done"_a.none() = nb::none(),
+          "stop"_a.none() = nb::none(), "The order in which exemplars are looked at, as indices.");
+    m.def("neighbors_order_of_distances", &order_of_distances, "name"_a, "distances"_a.noconvert(),
+          "labels"_a.noconvert(), "classes"_a, "threads"_a = 0, "seed"_a = 0, "done"_a.none() = nb::none(),
+          "stop"_a.none() = nb::none(), "The order of objects whose distances are known.");
+    bind_gallery_query(m);
+    nb::class_<GalleryHandle>(m, "NeighborsGallery",
+                              "Exemplars in the order of visits. Many threads may ask while one learns.")
+        .def_static("build", &build, "metric"_a, "values"_a.noconvert(), "first"_a.noconvert(), "labels"_a.noconvert(),
+                    "order"_a.noconvert(), "serials"_a.noconvert(), "classes"_a, "capacity"_a, "head"_a, "threads"_a,
+                    "The records named by `order`, in that order; with `head` > 0 the first ones become lists.")
+        .def_static(
+            "from_arrays",
+            [](const Metric& metric, std::size_t classes, std::size_t capacity, nb::dict given) {
+                return std::make_unique<GalleryHandle>(adopt(metric, classes, capacity, std::move(given)), metric);
+            },
+            "metric"_a, "classes"_a, "capacity"_a, "arrays"_a, "A gallery over borrowed arrays, checked.")
+        .def("__getstate__",
+             [](const GalleryHandle& h) {
+                 const SharedGallery gallery = share_unlocked(h);
+                 const Metric& metric = h.metric();
+                 return nb::make_tuple(1, metric.name, metric.width, metric.categorical, metric.band,
+                                       gallery->classes(), gallery->capacity(), arrays(h));
+             })
+        .def("__setstate__",
+             [](GalleryHandle& h, nb::tuple state) {
+                 if (state.size() != 8 || nb::cast<int>(state[0]) != 1)
+                     throw std::invalid_argument("this pickle was written by another version of anystream");
+                 const Metric metric{nb::cast<std::string>(state[1]), nb::cast<std::size_t>(state[2]),
+                                     nb::cast<std::size_t>(state[3]), nb::cast<std::size_t>(state[4])};
+                 new (&h) GalleryHandle(adopt(metric, nb::cast<std::size_t>(state[5]), nb::cast<std::size_t>(state[6]),
+                                              nb::cast<nb::dict>(state[7])),
+                                        metric);
+             })
+        .def("insert", &insert, "values"_a.noconvert(), "first"_a.noconvert(), "labels"_a.noconvert(),
+             "Learn records one by one: each is placed in the order.")
+        .def(
+            "declare_classes",
+            [](GalleryHandle& h, std::size_t classes) {
+                const nb::gil_scoped_release unlocked;
+                h.change([&](Gallery& gallery) { gallery.declare_classes(classes); });
+            },
+            "classes"_a, "Make room for classes that have no exemplar yet.")
+        .def(
+            "widen",
+            [](GalleryHandle& h, std::size_t width) {
+                const nb::gil_scoped_release unlocked;
+                h.widen(width);
+            },
+            "width"_a, "Add features that are missing in all exemplars so far.")
+        .def("arrays", &arrays, "Every array, by name, read-only.")
+        .def(
+            "query",
+            [](const GalleryHandle& h, Vector<double> x, std::size_t k) {
+                return std::make_unique<GalleryQuery>(share_unlocked(h), x, k);
+            },
+            "x"_a.noconvert(), "k"_a, "Open a query: the first exemplar of each class is compared.")
+        .def(
+            "resume",
+            [](const GalleryHandle& h, Vector<double> x, std::size_t k, const GalleryQuery::State& state) {
+                return std::make_unique<GalleryQuery>(share_unlocked(h), x, k, state);
+            },
+            "x"_a.noconvert(), "k"_a, "state"_a, "Go on with a query that was suspended.")
+        .def(
+            "label_one",
+            [](const GalleryHandle& h, Vector<double> x, std::size_t k, std::int64_t steps) {
+                return one<std::size_t>(h, x, k, steps,
+                                        [](const Query& q, const Gallery& gallery) { return q.label(gallery); });
+            },
+            "x"_a.noconvert(), "k"_a, "steps"_a, "The number of one record's likeliest class.")
+        .def(
+            "proba_one",
+            [](const GalleryHandle& h, Vector<double> x, std::size_t k, std::int64_t steps) {
+                return one<std::vector<double>>(h, x, k, steps, [](const Query& q, const Gallery& gallery) {
+                    std::vector<double> out(gallery.classes());
+                    q.posterior(gallery, out);
+                    return out;
+                });
+            },
+            "x"_a.noconvert(), "k"_a, "steps"_a, "One record's shares of the votes.")
+        .def(
+            "answer",
+            [](const GalleryHandle& h, Vector<double> values, Vector<std::int64_t> first, std::size_t k,
+               std::int64_t steps, std::int64_t nanoseconds, const StopFlag* stop, int threads, OutMatrix<double> proba,
+               OutVector<std::int64_t> taken, OutVector<std::uint8_t> exhausted) {
+                const SharedGallery gallery = share_unlocked(h);
+                const Records records = records_of(values, first);
+                require_equal("rows of proba", proba.shape(0), records.size());
+                require_equal("columns of proba", proba.shape(1), gallery->classes());
+                require_equal("length of steps", taken.size(), records.size());
+                require_equal("length of exhausted", exhausted.size(), records.size());
+                require_records(gallery->space(), records);
+                const Limits limits = make_limits(steps, nanoseconds, stop);
+                const nb::gil_scoped_release unlocked;
+                answer(*gallery, records, k, limits, threads, {as_span(proba), as_span(taken), as_span(exhausted)});
+            },
+            "values"_a.noconvert(), "first"_a.noconvert(), "k"_a, "steps"_a, "nanoseconds"_a, "stop"_a.none(),
+            "threads"_a, "proba"_a.noconvert(), "taken"_a.noconvert(), "exhausted"_a.noconvert(),
+            "Answer every record within the limits.")
+        .def(
+            "answer_in_stages",
+            [](const GalleryHandle& h, Vector<double> values, Vector<std::int64_t> first, std::size_t k,
+               Vector<std::int64_t> stages, int threads, OutVector<double> out) {
+                const SharedGallery gallery = share_unlocked(h);
+                const Records records = records_of(values, first);
+                require_equal("length of out", out.size(), records.size() * stages.size() * gallery->classes());
+                require_records(gallery->space(), records);
+                const nb::gil_scoped_release unlocked;
+                answer_in_stages(*gallery, records, k, as_span(stages), threads, as_span(out));
+            },
+            "values"_a.noconvert(), "first"_a.noconvert(), "k"_a, "stages"_a.noconvert(), "threads"_a,
+            "out"_a.noconvert(), "Probabilities after each of the ascending numbers of steps.")
+        .def(
+            "leave_one_out",
+            [](const GalleryHandle& h, std::size_t k, Vector<std::int64_t> stages, int threads,
+               OutMatrix<std::int32_t> out) {
+                const SharedGallery gallery = share_unlocked(h);
+                require_equal("rows of out", out.shape(0), gallery->size());
+                require_equal("columns of out", out.shape(1), stages.size());
+                const nb::gil_scoped_release unlocked;
+                leave_one_out(*gallery, k, as_span(stages), threads, as_span(out));
+            },
+            "k"_a, "stages"_a.noconvert(), "threads"_a, "out"_a.noconvert(),
+            "Labels of the exemplars themselves, by position, each left out of its own query.")
+        .def(
+            "labels",
+            [](const GalleryHandle& h) {
+                const SharedGallery gallery = share_unlocked(h);
+                const auto labels = gallery->labels();
+                return to_numpy(std::vector<std::int32_t>(labels.begin(), labels.end()));
+            },
+            "Class numbers by position.")
+        .def_prop_ro("width", [](const GalleryHandle& h) { return share_unlocked(h)->space().width(); })
+        .def_prop_ro("classes", [](const GalleryHandle& h) { return share_unlocked(h)->classes(); })
+        .def_prop_ro("capacity", [](const GalleryHandle& h) { return share_unlocked(h)->capacity(); })
+        .def_prop_ro("setup", [](const GalleryHandle& h) { return share_unlocked(h)->setup(); })
+        .def("__len__", [](const GalleryHandle& h) { return share_unlocked(h)->size(); })
+        .def_prop_ro(
+            "own_bytes", [](const GalleryHandle& h) { return share_unlocked(h)->own_bytes(); },
+            "Bytes of memory held; what a mapped file lends is not counted.");
+}
+
+}  // namespace anystream::bindings

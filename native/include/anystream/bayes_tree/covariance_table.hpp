@@ -1,0 +1,74 @@
+// The covariances of a forest's upper entries, and the model of its roots that votes beside the trees: flat columns.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "anystream/bayes_tree/covariance.hpp"
+#include "anystream/column.hpp"
+
+namespace anystream::bayes_tree {
+
+/// One row per entry that has a covariance; an entry goes by the node it stands for.
+struct CovarianceTable {
+    Column<std::int32_t> of_node;  // (nodes,) the row of the entry that stands for the node; -1: it is diagonal
+    Column<std::int64_t> count;    // (rows,) its objects when it was measured
+    Column<std::int32_t> order;    // (rows, d) the dimensions by blocks
+    Column<std::int32_t> first;    // (rows, panels)
+    Column<std::int64_t> offset;   // (rows,) where the panels begin in `values`
+    Column<float> mean;            // (rows, d) in the order of the blocks, in z
+    Column<float> log2_norm;       // (rows,)
+    Column<float> values;
+
+    [[nodiscard]] std::size_t rows() const noexcept { return log2_norm.size(); }
+    [[nodiscard]] bool empty() const noexcept { return rows() == 0; }
+    void clear(std::size_t nodes);
+    /// Appends a row; -1 if the covariance is not positive definite.
+    std::int32_t append(std::span<const double> covariance, const Blocks& blocks, const double* mean_in_z,
+                        std::int64_t objects);
+    void set_mean(std::size_t row, const double* mean_in_z, std::size_t dimensions);
+    /// |W (x - mu)|^2 of a row. `z` is scratch: 8 values per panel, zeros behind the last dimension.
+    [[nodiscard]] float exponent(std::size_t row, const float* x, std::size_t dimensions, float* z) const noexcept;
+
+    template <typename Self, typename Visitor>
+    static void each_column(Self& self, Visitor&& visit) {
+        visit("node_covariance", self.of_node);
+        visit("covariance_count", self.count);
+        visit("covariance_order", self.order);
+        visit("covariance_first", self.first);
+        visit("covariance_offset", self.offset);
+        visit("covariance_mean", self.mean);
+        visit("covariance_log2_norm", self.log2_norm);
+        visit("covariance_values", self.values);
+    }
+    /// What does not fit, or nullptr.
+    [[nodiscard]] const char* flaw(std::size_t nodes, std::size_t dimensions) const noexcept;
+};
+
+/// One Gaussian with full covariance per class, trained to tell the classes apart (MM); empty before it is trained. It
+/// has a shift and a scale of its own, so that it outlives an assembly of the trees.
+struct RootModel {
+    Column<double> shift, scale;  // (d,)
+    Column<float> mean;           // (classes, d)
+    Column<float> values;         // (classes, panel values)
+    Column<float> log2_norm;      // (classes,) with log2 of the prior; -inf: no objects
+
+    [[nodiscard]] bool empty() const noexcept { return log2_norm.size() == 0; }
+    [[nodiscard]] std::size_t classes() const noexcept { return log2_norm.size(); }
+    /// out[c] = log2 P(c) p(x | c). Every value of x must be there.
+    void log2_joint(const double* x, std::span<double> out) const;
+
+    template <typename Self, typename Visitor>
+    static void each_column(Self& self, Visitor&& visit) {
+        visit("root_model_shift", self.shift);
+        visit("root_model_scale", self.scale);
+        visit("root_model_mean", self.mean);
+        visit("root_model_values", self.values);
+        visit("root_model_log2_norm", self.log2_norm);
+    }
+    [[nodiscard]] const char* flaw(std::size_t classes, std::size_t dimensions) const noexcept;
+};
+
+}  // namespace anystream::bayes_tree

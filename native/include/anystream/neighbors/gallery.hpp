@@ -1,0 +1,92 @@
+// The exemplars in the order in which queries look at them.
+//
+//     position   0 .. setup       one exemplar of each class: what every query sees at once
+//                setup .. head    (lists only) prototypes: each is the centre of a list
+//                head .. listed   (lists only) list after list; in a list by distance to its centre
+//                .. size          the order; with lists: those that came later
+//
+// Positions are physical: a scan reads memory front to back. Without lists the order is cut into levels that end at
+// setup + 16, 32, 64, ...: an exemplar that enters a level pushes its last one to the end of the next level, and so on,
+// so that learning moves O(log n) exemplars and keeps the order up to its level.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "anystream/column.hpp"
+#include "anystream/neighbors/space.hpp"
+
+namespace anystream::neighbors {
+
+/// Reading may run concurrently; changing may not run beside anything else.
+class Gallery {
+  public:
+    /// Empty. At most `capacity` exemplars: the oldest leaves (0: no limit).
+    Gallery(std::unique_ptr<Space> space, std::size_t classes, std::size_t capacity);
+    Gallery(const Gallery& other);
+    Gallery& operator=(const Gallery&) = delete;
+
+    /// Exemplars in the order of visits; ties in distance go to the lower serial. The first of each class moves to the
+    /// front.
+    void assign(std::unique_ptr<Space> space, std::vector<std::int32_t> labels, std::vector<std::int64_t> serials,
+                std::size_t classes);
+    /// Turns the first `head` exemplars into prototypes and the others into their lists.
+    void make_lists(std::size_t head, int threads);
+
+    /// Learns one exemplar: places it in the order, or behind the lists. The oldest leaves if there is no room.
+    void insert(Row row, std::int32_t label);
+    void declare_classes(std::size_t classes) { classes_ = std::max(classes_, classes); }
+    void widen(std::size_t width) { space_->widen(width); }
+
+    [[nodiscard]] const Space& space() const noexcept { return *space_; }
+    [[nodiscard]] std::size_t size() const noexcept { return label_.size(); }
+    [[nodiscard]] std::size_t classes() const noexcept { return classes_; }
+    [[nodiscard]] std::size_t setup() const noexcept { return static_cast<std::size_t>(layout_[0]); }
+    [[nodiscard]] std::size_t head() const noexcept { return static_cast<std::size_t>(layout_[1]); }
+    [[nodiscard]] std::size_t listed() const noexcept { return static_cast<std::size_t>(layout_[2]); }
+    [[nodiscard]] bool has_lists() const noexcept { return head() > 0; }
+    /// From this position on all exemplars have the class of the last one.
+    [[nodiscard]] std::size_t pure_from() const noexcept { return static_cast<std::size_t>(layout_[3]); }
+    [[nodiscard]] std::int32_t label(std::size_t position) const noexcept { return label_[position]; }
+    [[nodiscard]] std::span<const std::int32_t> labels() const noexcept { return label_.view(); }
+    [[nodiscard]] std::span<const std::int64_t> serials() const noexcept { return serial_.view(); }
+    [[nodiscard]] std::int64_t next_serial() const noexcept { return layout_[4]; }
+
+    /// List l: its positions, its exemplars' distances to the centre (ascending), the centre at position l.
+    [[nodiscard]] std::size_t list_begin(std::size_t l) const noexcept { return static_cast<std::size_t>(list_[l]); }
+    [[nodiscard]] std::size_t list_end(std::size_t l) const noexcept { return static_cast<std::size_t>(list_[l + 1]); }
+    [[nodiscard]] double centre_distance(std::size_t position) const noexcept {
+        return centre_distance_[position - head()];
+    }
+
+    void visit_columns(ColumnVisitor& visitor);
+    /// Takes up columns set from outside. Throws std::invalid_argument if they do not fit each other.
+    void adopt_columns();
+    [[nodiscard]] std::size_t own_bytes() const noexcept;
+    [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+
+  private:
+    [[nodiscard]] std::size_t level_for(Row row, std::int32_t label) const;
+    [[nodiscard]] std::size_t level_end(std::size_t level) const noexcept {
+        return setup() + (std::size_t{16} << level);
+    }
+    void append(Row row, std::int32_t label);
+    void swap(std::size_t i, std::size_t j);
+    void lift(std::size_t target);
+    void remove(std::size_t position);
+    void forget_oldest();
+    void find_pure();
+
+    std::unique_ptr<Space> space_;
+    std::size_t classes_;
+    std::size_t capacity_;
+    Column<std::int32_t> label_;
+    Column<std::int64_t> serial_;
+    Column<std::int64_t> layout_;     // setup, head, listed, pure_from, next serial
+    Column<std::int64_t> list_;       // head + 1 borders
+    Column<double> centre_distance_;  // of positions head .. listed
+};
+
+}  // namespace anystream::neighbors

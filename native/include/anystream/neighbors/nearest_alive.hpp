@@ -1,0 +1,51 @@
+// The nearest of those that are left, for every exemplar, while exemplars leave one by one.
+//
+// Each exemplar keeps a list of its nearest living others, a few longer than what is asked for; when an exemplar
+// leaves, those that list it strike it out, and a list that gets too short is filled again by a scan of the living. So
+// a removal costs little, and all of them O(m^2 d) together.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "anystream/neighbors/space.hpp"
+
+namespace anystream::neighbors {
+
+class NearestAlive {
+  public:
+    /// `visible`: how many of the nearest are asked for.
+    NearestAlive(const Space& space, std::size_t visible, int threads, std::atomic<std::int64_t>* done,
+                 const StopFlag* stop);
+
+    /// The living nearest of exemplar i (living or not), nearest first; fewer than `visible` only if fewer are left.
+    [[nodiscard]] std::span<const std::int32_t> nearest(std::size_t i) const noexcept {
+        return {list_.data() + i * length_, std::min<std::size_t>(count_[i], visible_)};
+    }
+    [[nodiscard]] bool alive(std::size_t i) const noexcept { return place_[i] >= 0; }
+    [[nodiscard]] std::size_t living() const noexcept { return living_.size(); }
+
+    /// Who sees exemplar x among its visible nearest, in ascending order.
+    [[nodiscard]] std::vector<std::int32_t> seen_by(std::size_t x) const;
+    /// Takes exemplar x out.
+    void remove(std::size_t x);
+
+  private:
+    void fill(std::size_t i);
+    [[nodiscard]] std::size_t place_in_list(std::size_t i, std::size_t x) const noexcept;
+
+    std::size_t visible_, length_;
+    std::unique_ptr<Space> left_;                     // the living, compact
+    std::vector<std::int64_t> living_;                // exemplar at each place of `left_`
+    std::vector<std::int64_t> place_;                 // and back; -1 when gone
+    std::vector<std::int32_t> list_;                  // (exemplars, length)
+    std::vector<std::uint32_t> count_;                // entries of each list
+    std::vector<std::vector<std::int32_t>> holders_;  // who lists an exemplar, perhaps with some that no longer do
+    std::unique_ptr<Probe> probe_;
+    NearestSet best_;
+    const Space& all_;
+};
+
+}  // namespace anystream::neighbors

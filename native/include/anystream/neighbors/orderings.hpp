@@ -1,0 +1,44 @@
+// In which order exemplars are looked at: the useful ones first. Each function returns a permutation.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "anystream/neighbors/space.hpp"
+
+namespace anystream::neighbors {
+
+/// What an ordering is given beside the exemplars.
+struct OrderWork {
+    int threads = 0;
+    std::uint64_t seed = 0;
+    std::atomic<std::int64_t>* done = nullptr;  // counts up to twice the number of exemplars
+    const StopFlag* stop = nullptr;             // if set, the work ends with std::runtime_error
+};
+
+using Order = std::vector<std::int64_t>;
+
+/// Worst first from the end: SimpleRank of Ueno et al.
+[[nodiscard]] Order simple_rank(const Space& space, std::span<const std::int32_t> labels, std::size_t classes,
+                                const OrderWork& work);
+
+/// DROP1, DROP2 or DROP3 of Wilson and Martinez as an order (`variant` 1, 2, 3): what helps its associates least leaves
+/// first.
+[[nodiscard]] Order drop_order(const Space& space, std::span<const std::int32_t> labels, std::size_t classes,
+                               int variant, const OrderWork& work);
+
+/// Best first: what sets right most of the training data, then what lies closest to the border.
+[[nodiscard]] Order greedy_order(const Space& space, std::span<const std::int32_t> labels, std::size_t classes,
+                                 const OrderWork& work);
+
+/// Distances to the nearest other exemplar of the same class; infinite where there is none.
+[[nodiscard]] std::vector<double> own_class_powers(const Space& space, std::span<const std::int32_t> labels,
+                                                   std::size_t classes, int threads);
+
+/// Whether each exemplar's label is another than that of most of its three nearest others (Wilson's editing rule).
+[[nodiscard]] std::vector<bool> suspected_noise(const Space& space, std::span<const std::int32_t> labels,
+                                                std::size_t classes, const OrderWork& work);
+
+}  // namespace anystream::neighbors

@@ -1,0 +1,69 @@
+// One record on its way through the exemplars: the nearest so far, and how far it has come.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <typeinfo>
+#include <vector>
+
+#include "anystream/neighbors/gallery.hpp"
+#include "anystream/stop.hpp"
+
+namespace anystream::neighbors {
+
+/// Everything beside the record that a query needs to go on: the nearest so far and numbers.
+struct QueryState {
+    std::int64_t steps = 0;
+    std::int64_t position = 0;  // the next exemplar to compare
+    std::int64_t list = -1;     // lists visited or skipped so far, -1 before the head is done
+    std::int64_t list_end = 0;  // where the part of the present list that can matter ends
+    std::vector<Neighbor> nearest;
+};
+
+/// Reusable: `open` starts another query in the memory of the last one. One thread at a time.
+class Query {
+  public:
+    /// Compares the first exemplar of each class: after this there is an answer. `k` nearest vote.
+    void open(const Gallery& gallery, Row x, std::size_t k);
+    /// Compares further exemplars until the limits end it or none can change the label. Returns the steps taken.
+    std::int64_t refine(const Gallery& gallery, const Limits& limits);
+    /// At most `steps` further, asking `watch` now and then. Returns the steps taken.
+    std::int64_t advance(const Gallery& gallery, std::int64_t steps, StopWatch* watch);
+
+    [[nodiscard]] std::int64_t steps() const noexcept { return state_.steps; }
+    /// No further exemplar can change the label.
+    [[nodiscard]] bool exhausted() const noexcept { return exhausted_; }
+    /// Shares of the votes; they sum to 1.
+    void posterior(const Gallery& gallery, std::span<double> out) const;
+    [[nodiscard]] std::size_t label(const Gallery& gallery) const;
+    [[nodiscard]] std::span<const Neighbor> nearest() const noexcept { return best_.found(); }
+
+    [[nodiscard]] QueryState suspend() const;
+    /// Throws std::invalid_argument if the state is not one of a query of this gallery.
+    void resume(const Gallery& gallery, Row x, std::size_t k, const QueryState& state);
+
+    /// Leaves one exemplar out, as if it had not been learned; for judging the order on what it was made of. Call it
+    /// before `open`.
+    void leave_out(std::size_t position) noexcept { left_out_ = position; }
+
+  private:
+    std::size_t compare(const Gallery& gallery, std::size_t last);
+    void order_lists(const Gallery& gallery);
+    bool enter_next_list(const Gallery& gallery);
+    void look_ahead(const Gallery& gallery);
+    [[nodiscard]] double bound(const Gallery& gallery) const;
+
+    std::unique_ptr<Probe> probe_;
+    const std::type_info* probed_ = nullptr;  // the kind of space that the probe fits
+    NearestSet best_;
+    QueryState state_;
+    bool exhausted_ = false;
+    bool triangle_ = false;
+    std::size_t left_out_ = kNothingSkipped;
+    std::vector<double> centre_;       // distance of each prototype
+    std::vector<double> certain_;      // certain_[i]: no exemplar of the lists from the i-th on can be nearer
+    std::vector<std::int32_t> lists_;  // in the order of visits
+};
+
+}  // namespace anystream::neighbors

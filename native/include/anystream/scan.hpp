@@ -1,0 +1,177 @@
+// Vectors in blocks of 16, and the exact nearest of them to a query: what neighbours and graphs scan.
+//
+//     blocks  [block][dimension][16 lanes]   float32, moved to `origin` and scaled; +inf in lanes without vector
+//     slack   [block]                        how far float32 may be off there, in scaled units
+//     rows    [vector][dimension]            float64, as they came
+//
+// The float32 blocks only rule out: a kernel finds the lanes that may lie within a bound which is widened by all that
+// rounding can do, and those few are decided in float64 from the rows. So answers are those of plain float64 arithmetic
+// on every machine, at the speed of float32. Missing values (NaN) are left out, and the rest is weighted up by
+// dimensions / present ones, as scikit-learn's nan_euclidean does.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "anystream/column.hpp"
+#include "anystream/stop.hpp"
+
+namespace anystream {
+
+inline constexpr std::size_t kBlockLanes = 16;
+
+/// What a distance is made of. Powers stand for distances inside: they order alike and need no root.
+enum class Norm : std::int32_t {
+    euclidean,  // power: sum of squares
+    manhattan,  // power: sum of absolute differences
+    chebyshev,  // power: largest absolute difference
+    mixed,      // power: unequal ones of the first `categorical` dimensions plus absolute differences of the others
+};
+
+[[nodiscard]] double distance_of_power(Norm norm, double power) noexcept;
+[[nodiscard]] double power_of_distance(Norm norm, double distance) noexcept;
+
+/// A vector of the store and how far it is. Nearer is less; at equal distance the lower id is.
+struct Neighbor {
+    double power = std::numeric_limits<double>::infinity();
+    std::int64_t id = std::numeric_limits<std::int64_t>::max();
+    std::int64_t position = -1;
+
+    [[nodiscard]] bool operator<(const Neighbor& other) const noexcept {
+        return power < other.power || (power == other.power && id < other.id);
+    }
+};
+
+/// The k nearest seen so far, nearest first. `reset` keeps the memory.
+class NearestSet {
+  public:
+    explicit NearestSet(std::size_t k = 1) { reset(k); }
+    void reset(std::size_t k) {
+        k_ = k;
+        found_.clear();
+        found_.reserve(k + 1);
+    }
+    /// What a further one must not exceed: infinity while there is room.
+    [[nodiscard]] double bound() const noexcept {
+        return found_.size() < k_ ? std::numeric_limits<double>::infinity() : found_.back().power;
+    }
+    void offer(const Neighbor& candidate) {
+        if (found_.size() == k_ && !(candidate < found_.back())) return;
+        if (found_.size() == k_) found_.pop_back();
+        auto at = found_.end();
+        while (at != found_.begin() && candidate < *(at - 1)) --at;
+        found_.insert(at, candidate);
+    }
+    [[nodiscard]] std::span<const Neighbor> found() const noexcept { return found_; }
+    [[nodiscard]] std::size_t k() const noexcept { return k_; }
+
+  private:
+    std::size_t k_ = 1;
+    std::vector<Neighbor> found_;
+};
+
+/// Reading may run concurrently; changing may not run beside anything else.
+class BlockStore {
+  public:
+    explicit BlockStore(std::size_t dimensions, Norm norm = Norm::euclidean, std::size_t categorical = 0);
+
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] std::size_t dimensions() const noexcept { return dimensions_; }
+    [[nodiscard]] Norm norm() const noexcept { return norm_; }
+    [[nodiscard]] std::size_t categorical() const noexcept { return categorical_; }
+    /// Some vector lacks a value.
+    [[nodiscard]] bool missing() const noexcept { return missing_[0] != 0; }
+    [[nodiscard]] std::span<const double> row(std::size_t i) const noexcept {
+        return {rows_.data() + i * dimensions_, dimensions_};
+    }
+    /// The plain float64 power between x and vector i, or something above `bound` if it exceeds that.
+    [[nodiscard]] double power(std::size_t i, const double* x,
+                               double bound = std::numeric_limits<double>::infinity()) const noexcept;
+
+    /// All vectors at once, row-major; replaces what was there.
+    void assign(std::span<const double> rows);
+    void append(const double* row);
+    /// The last vector takes the place of vector i, and the store is one shorter.
+    void swap_remove(std::size_t i);
+    void swap(std::size_t i, std::size_t j);
+    /// Vector i of the result is vector order[i] of this.
+    [[nodiscard]] BlockStore permuted(std::span<const std::int64_t> order) const;
+    /// Further dimensions at the end, missing in all vectors so far. Not for mixed stores.
+    void widen(std::size_t dimensions);
+
+    /// Calls visit(name, column) for every array; a file or pickle holds these.
+    template <typename Self, typename Visit>
+    static void each_column(Self& self, Visit&& visit) {
+        visit("rows", self.rows_);
+        visit("blocks", self.blocks_);
+        visit("slack", self.slack_);
+        visit("origin", self.origin_);
+        visit("scale", self.scale_);
+        visit("missing", self.missing_);
+    }
+    /// Takes up columns that were set from outside. Throws std::invalid_argument if their sizes do not fit.
+    void adopt_columns();
+    [[nodiscard]] std::size_t own_bytes() const noexcept;
+
+  private:
+    friend class Scan;
+    friend void all_nearest(const BlockStore&, std::size_t, std::span<const std::int64_t>, int, std::span<std::int64_t>,
+                            std::span<double>, std::atomic<std::int64_t>*, const StopFlag*);
+
+    [[nodiscard]] float narrow(double value, std::size_t j) const noexcept;
+    [[nodiscard]] float own_slack(const float* lane) const noexcept;
+    void choose_frame();
+    void write_lane(std::size_t i);
+    void write_all();
+    void resize_blocks();
+
+    std::size_t dimensions_;
+    Norm norm_;
+    std::size_t categorical_;
+    std::size_t size_ = 0;
+    std::size_t framed_size_ = 0;  // vectors when origin and scale were last chosen
+    Column<double> rows_, origin_, scale_;
+    Column<float> blocks_, slack_;
+    Column<std::uint8_t> missing_;
+};
+
+/// One query against a store. Reusable: `open` starts another query in the same memory. One thread at a time.
+class Scan {
+  public:
+    void open(const BlockStore& store, const double* x);
+
+    /// Offers all vectors at positions [first, last) that can matter. `ids` decides ties and is stored in the
+    /// neighbours; without it the position does. `skip` is left out.
+    void nearest(const BlockStore& store, std::size_t first, std::size_t last, std::span<const std::int64_t> ids,
+                 NearestSet& best, std::size_t skip = std::numeric_limits<std::size_t>::max()) const;
+
+    /// The plain powers of the vectors at [first, last).
+    void powers(const BlockStore& store, std::size_t first, std::size_t last, std::span<double> out) const;
+
+    /// The powers of all vectors up to a common factor, in float32, the same bits on every machine: for heuristics.
+    /// `out` has room for whole blocks; what lies behind the last vector is infinite or not a number.
+    void rough_powers(const BlockStore& store, std::span<float> out) const;
+
+  private:
+    friend void all_nearest(const BlockStore&, std::size_t, std::span<const std::int64_t>, int, std::span<std::int64_t>,
+                            std::span<double>, std::atomic<std::int64_t>*, const StopFlag*);
+    [[nodiscard]] float narrow_bound(const BlockStore& store, double power) const noexcept;
+
+    std::vector<double> x_;
+    std::vector<float> narrow_;
+    double slack_ = 0.0;
+    bool missing_ = false;
+};
+
+/// The k nearest others of every vector, nearest first, on all cores: position and power to rows of `out_position` and
+/// `out_power`, each (size, k); -1 and infinity where there are fewer than k others. `ids` decides ties (none: the
+/// position). `done` counts finished vectors; if `stop` is set the rest stays undone.
+void all_nearest(const BlockStore& store, std::size_t k, std::span<const std::int64_t> ids, int threads,
+                 std::span<std::int64_t> out_position, std::span<double> out_power,
+                 std::atomic<std::int64_t>* done = nullptr, const StopFlag* stop = nullptr);
+
+}  // namespace anystream

@@ -1,0 +1,217 @@
+// Margin maximisation on a forest: level by level on its entries (Eq. 12), and of a model of its roots beside it.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <random>
+
+#include "anystream/bayes_tree/forest.hpp"
+
+namespace anystream::bayes_tree {
+
+/// An entry by where it lies.
+struct Forest::Place {
+    std::int32_t holder;  // the node that holds it; -1: the root table
+    std::size_t lane;
+    std::int32_t child;
+    std::size_t point_class;
+};
+
+namespace {
+
+constexpr double kLeastMovable = 10.0;  // objects: entries of fewer stay as they are
+
+std::int64_t class_total(const Forest& forest) {
+    std::int64_t total = 0;
+    for (std::size_t c = 0; c < forest.classes(); ++c) total += forest.class_count(c);
+    return std::max<std::int64_t>(total, 1);
+}
+
+}  // namespace
+
+Component Forest::component_at(const Place& place) const {
+    const std::size_t d = dimensions_;
+    Component component;
+    component.point_class = static_cast<std::int32_t>(place.point_class);
+    component.blocks = Blocks::single(d);
+    const double total = static_cast<double>(class_count_[place.point_class]);
+    if (place.child < 0) {  // a kernel
+        std::vector<double> unknown(d);
+        component.mean.resize(d);
+        object_in_z(~place.child, component.mean, unknown);
+        const float* precision = kernel_precision(place.point_class);
+        for (std::size_t j = 0; j < d; ++j)
+            component.covariance.push_back(1.0 / (static_cast<double>(precision[j]) * precision[j]) + unknown[j]);
+        component.floor = component.covariance;
+        component.weight = 1.0 / total;
+        component.fixed = true;
+        return component;
+    }
+    const auto node = static_cast<std::size_t>(place.child);
+    component.occupancy = static_cast<double>(node_count_[node]);
+    component.weight = component.occupancy / total;
+    component.fixed = component.occupancy < kLeastMovable;
+    component.mean.assign(node_mean_.data() + node * d, node_mean_.data() + (node + 1) * d);
+    const auto variance = inner_variances(node);
+    component.covariance = variance;
+    component.floor.resize(d);
+    const float* precision = kernel_precision(place.point_class);
+    for (std::size_t j = 0; j < d; ++j)
+        component.floor[j] = std::min(variance[j], 1.0 / (static_cast<double>(precision[j]) * precision[j]));
+    if (covariance_.of_node[node] >= 0) {
+        CrossProducts products(d);
+        gather(place.child, component.mean, products);
+        auto covariance = products.covariance();
+        shrink(covariance, variance, products.count());
+        component.blocks = search_blocks(covariance, d, block_limit());
+        component.set_dense(covariance);
+    }
+    return component;
+}
+
+/// Puts a component's parameters in the place of its entry's.
+void Forest::write_component(const Place& place, const Component& component) {
+    const std::size_t d = dimensions_;
+    const bool root = place.holder < 0;
+    const NodeHead head =
+        root ? NodeHead(0, root_lanes(), classes(), false) : NodeHead(head_[static_cast<std::size_t>(place.holder)]);
+    float* const at = root ? root_blob_.own().data() : blob_.own().data() + head.offset();
+    const std::size_t lanes = head.lanes();
+    double log2_norm = -0.5 * static_cast<double>(d) * std::log2(2.0 * std::numbers::pi);
+    const auto covariance = component.dense();
+    for (std::size_t j = 0; j < d; ++j) {
+        const auto precision = static_cast<float>(1.0 / std::sqrt(covariance[j * d + j]));
+        at[j * lanes + place.lane] = static_cast<float>(component.mean[j]);
+        at[(d + j) * lanes + place.lane] = precision;
+        log2_norm += std::log2(static_cast<double>(precision));
+    }
+    at[2 * d * lanes + place.lane] = static_cast<float>(log2_norm);
+    const auto node = static_cast<std::size_t>(place.child);
+    if (covariance_.of_node[node] >= 0)
+        covariance_.of_node.own()[node] =
+            covariance_.append(covariance, component.blocks, component.mean.data(), node_count_[node]);
+}
+
+std::vector<std::vector<double>> Forest::maximise_margin(std::size_t levels, const MarginSettings& how) {
+    const std::size_t d = dimensions_;
+    std::vector<double> rows, unknown(d);
+    std::vector<std::int32_t> label, object, own;
+    for (std::size_t i = 0; i < objects(); ++i) {
+        const auto number = static_cast<std::int32_t>(i);
+        if (!complete(number)) continue;
+        rows.resize(rows.size() + d);
+        object_in_z(number, {rows.data() + rows.size() - d, d}, unknown);
+        label.push_back(point_class_[i]);
+        object.push_back(number);
+    }
+    std::vector<double> prior(classes());
+    for (std::size_t c = 0; c < classes(); ++c)
+        prior[c] = static_cast<double>(class_count_[c]) / static_cast<double>(class_total(*this));
+
+    std::vector<Place> level;  // E_0: the root entries
+    for (std::size_t c = 0; c < classes(); ++c)
+        if (class_root_[c] != kNothing) level.push_back({-1, c, class_root_[c], c});
+    std::vector<std::vector<double>> histories;
+    if (level.size() < 2) return histories;
+    MarginSettings settings = how;
+    settings.weights = false;  // frontiers mix levels: only n_e / n_l always sums to 1
+    for (std::size_t m = 0; m < levels; ++m) {
+        std::vector<Component> components;
+        std::vector<std::int32_t> kernel_of(objects(), -1);
+        for (const Place& place : level) {
+            if (place.child < 0)
+                kernel_of[static_cast<std::size_t>(~place.child)] = static_cast<std::int32_t>(components.size());
+            components.push_back(component_at(place));
+        }
+        own.resize(object.size());
+        for (std::size_t i = 0; i < object.size(); ++i) own[i] = kernel_of[static_cast<std::size_t>(object[i])];
+        if (std::all_of(components.begin(), components.end(), [](const Component& each) { return each.fixed; })) break;
+        MarginProblem problem({rows, label, own, d}, prior, settings);
+        histories.push_back(problem.maximise(components));
+        for (std::size_t e = 0; e < level.size(); ++e)
+            if (!components[e].fixed) write_component(level[e], components[e]);
+
+        std::vector<Place> next;  // Eq. 12
+        for (const Place& place : level) {
+            if (place.child < 0) {
+                next.push_back(place);
+                continue;
+            }
+            const auto below = children(static_cast<std::size_t>(place.child));
+            for (std::size_t lane = 0; lane < below.size(); ++lane)
+                next.push_back({place.child, lane, below[lane], place.point_class});
+        }
+        level = std::move(next);
+    }
+    return histories;
+}
+
+std::vector<double> Forest::train_root_model(const MarginSettings& how, std::size_t most_objects, std::uint64_t seed) {
+    const std::size_t d = dimensions_, m = classes();
+    std::vector<std::int32_t> object;
+    for (std::size_t i = 0; i < objects(); ++i)
+        if (complete(static_cast<std::int32_t>(i))) object.push_back(static_cast<std::int32_t>(i));
+    if (object.size() > most_objects) {  // Floyd would save memory; a partial shuffle is plain
+        std::mt19937_64 random(seed);
+        for (std::size_t i = 0; i < most_objects; ++i) std::swap(object[i], object[i + random() % (object.size() - i)]);
+        object.resize(most_objects);
+        std::sort(object.begin(), object.end());
+    }
+    std::vector<double> rows(object.size() * d), unknown(d), prior(m);
+    std::vector<std::int32_t> label(object.size());
+    for (std::size_t i = 0; i < object.size(); ++i) {
+        object_in_z(object[i], {rows.data() + i * d, d}, unknown);
+        label[i] = point_class_[static_cast<std::size_t>(object[i])];
+    }
+    std::vector<Component> components;
+    std::size_t populated = 0;
+    for (std::size_t c = 0; c < m; ++c) {
+        prior[c] = static_cast<double>(class_count_[c]) / static_cast<double>(class_total(*this));
+        Component component;
+        component.point_class = static_cast<std::int32_t>(c);
+        component.blocks = Blocks::whole(d);
+        component.mean.assign(d, 0.0);
+        component.floor.assign(d, 0.0);
+        std::vector<double> covariance(d * d, 0.0), variance(d);
+        const float* precision = kernel_precision(c);
+        for (std::size_t j = 0; j < d; ++j) variance[j] = 1.0 / (static_cast<double>(precision[j]) * precision[j]);
+        if (class_root_[c] >= 0) {
+            const auto node = static_cast<std::size_t>(class_root_[c]);
+            component.occupancy = static_cast<double>(node_count_[node]);
+            component.mean.assign(node_mean_.data() + node * d, node_mean_.data() + (node + 1) * d);
+            const auto spread = inner_variances(node);
+            for (std::size_t j = 0; j < d; ++j) component.floor[j] = std::min(spread[j], variance[j]);
+            variance = spread;
+            CrossProducts products(d);
+            gather(class_root_[c], component.mean, products);
+            covariance = products.covariance();
+            shrink(covariance, variance, products.count());
+        } else {
+            component.fixed = true;
+            if (class_root_[c] != kNothing) object_in_z(~class_root_[c], component.mean, unknown);
+            for (std::size_t j = 0; j < d; ++j) covariance[j * d + j] = variance[j];
+        }
+        populated += class_root_[c] != kNothing;
+        component.set_dense(covariance);
+        components.push_back(std::move(component));
+    }
+    if (populated < 2 || object.empty()) {
+        root_model_ = {};
+        return {};
+    }
+    MarginProblem problem({rows, label, {}, d}, prior, how);
+    auto history = problem.maximise(components);
+
+    root_model_ = {};
+    root_model_.shift = Column<double>(std::vector<double>(shift_.view().begin(), shift_.view().end()));
+    root_model_.scale = Column<double>(std::vector<double>(scale_.view().begin(), scale_.view().end()));
+    std::vector<std::int32_t> first;
+    for (std::size_t c = 0; c < m; ++c) {
+        const InverseFactor factor = inverse_factor(components[c].dense(), components[c].blocks);
+        append_panels(factor, first, root_model_.values.own());
+        root_model_.log2_norm.own().push_back(static_cast<float>(factor.log2_norm + std::log2(prior[c])));
+        for (const double value : components[c].mean) root_model_.mean.own().push_back(static_cast<float>(value));
+    }
+    return history;
+}
+
+}  // namespace anystream::bayes_tree

@@ -1,0 +1,376 @@
+#include "anystream/bayes_tree/margin.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "anystream/bayes_tree/kernels.hpp"
+#include "anystream/parallel.hpp"
+#include "anystream/portable_math.hpp"
+
+namespace anystream::bayes_tree {
+
+namespace {
+
+constexpr double kNone = -std::numeric_limits<double>::infinity();
+constexpr double kFaintest = -1e6;    // a log margin: a row whose own class vanishes has no influence
+constexpr double kInvisible = -40.0;  // log of a share that no longer changes a sum
+constexpr double kTau = 0.05;         // share of its occupancy that holds a component in place
+constexpr double kLeastWeight = 1e-8;
+constexpr double kNegligible = 1e-10;              // share of lambda below which a weight c is not worth adding
+constexpr double kLeastRise = 1e-5;                // of F: three steps in a row below it end the work
+constexpr int kMostBackward = 20;                  // doublings of D before the work ends
+constexpr std::size_t kWorthSharing = 10'000'000;  // products per evaluation; below, starting threads costs more
+constexpr std::size_t kMostChunks = 16;  // sums of chunks are added in order: the same bits on any number of threads
+
+/// The smooth hinge h of Eq. 16 at y = e^u: its logarithm, and the derivative of that by u.
+struct Hinge {
+    double value, slope;
+};
+
+Hinge log_hinge(double u) noexcept {
+    if (u >= std::numbers::ln2) return {std::numbers::ln2, 0.0};
+    if (u <= 0.0) {
+        const double y = portable_exp(u);
+        return {portable_log(y + 0.5), y / (y + 0.5)};
+    }
+    const double y = 1.0 / portable_exp(-u);
+    const double h = 2.0 - 0.5 * (y - 2.0) * (y - 2.0);
+    return {portable_log(h), y * (2.0 - y) / h};
+}
+
+double log_sum(const double* values, std::size_t count, double scale) noexcept {
+    double most = kNone;
+    for (std::size_t i = 0; i < count; ++i) most = std::max(most, values[i]);
+    if (most == kNone) return kNone;
+    double sum = 0.0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const double apart = scale * (values[i] - most);
+        if (apart > kInvisible) sum += portable_exp(apart);
+    }
+    return scale * most + portable_log(sum);
+}
+
+/// The factors of all components, and log of P(l) w_e (2 pi)^(-d/2) |W|.
+struct Evaluator {
+    InverseFactor factor;
+    double log_scale;
+};
+
+std::vector<Evaluator> evaluators(const std::vector<Component>& components, std::span<const double> log_prior) {
+    std::vector<Evaluator> all;
+    for (const Component& component : components) {
+        InverseFactor factor = inverse_factor(component.dense(), component.blocks);
+        const double log_scale = factor.log2_norm * std::numbers::ln2 + portable_log(component.weight) +
+                                 log_prior[static_cast<std::size_t>(component.point_class)];
+        all.push_back({std::move(factor), log_scale});
+    }
+    return all;
+}
+
+/// The smallest D that leaves every variance of the block positive: the larger root of
+/// v D^2 + (Q + C v) D + (Q C - M^2) = 0, over its dimensions.
+double least_damping(double count, double offset, double square, double variance) noexcept {
+    const double root =
+        std::sqrt((square - count * variance) * (square - count * variance) + 4.0 * variance * offset * offset);
+    return (-(square + count * variance) + root) / (2.0 * variance);
+}
+
+/// (S + D Sigma) / (C + D) - delta delta^T for one block; only the lower triangle.
+void updated_block(const double* covariance, const double* scatter, const double* offset, std::size_t s, double count,
+                   double damping, double* out) noexcept {
+    const double total = count + damping;
+    for (std::size_t i = 0; i < s; ++i)
+        for (std::size_t j = 0; j <= i; ++j)
+            out[i * s + j] = (scatter[i * s + j] + damping * covariance[i * s + j]) / total -
+                             (offset[i] / total) * (offset[j] / total);
+}
+
+/// The smallest of the dampings tried for which all blocks stay positive definite.
+double sound_damping(const Component& component, const MarginSums& sums) {
+    double damping = std::max(0.0, -sums.count());
+    std::size_t at = 0;
+    bool single = true;
+    for (std::size_t b = 0; b < component.blocks.count(); ++b) {
+        const std::size_t s = component.blocks.size(b), place = component.blocks.begin(b);
+        single &= s == 1;
+        for (std::size_t i = 0; i < s; ++i)
+            damping =
+                std::max(damping, least_damping(sums.count(), sums.offset[place + i], sums.scatter[at + i * s + i],
+                                                component.covariance[at + i * s + i]));
+        at += s * s;
+    }
+    if (single) return damping;
+    damping = std::max(damping, 1e-9 * component.occupancy);
+    std::vector<double> block;
+    for (int attempt = 0; attempt < 200; ++attempt, damping *= 1.5) {
+        bool sound = sums.count() + damping > 0.0;
+        at = 0;
+        for (std::size_t b = 0; sound && b < component.blocks.count(); ++b) {
+            const std::size_t s = component.blocks.size(b);
+            block.assign(s * s, 0.0);
+            updated_block(component.covariance.data() + at, sums.scatter.data() + at,
+                          sums.offset.data() + component.blocks.begin(b), s, sums.count(), damping, block.data());
+            for (std::size_t i = 0; i < s; ++i) sound &= block[i * s + i] > 0.05 * component.covariance[at + i * s + i];
+            sound = sound && cholesky(block.data(), s, s);
+            at += s * s;
+        }
+        if (sound) break;
+    }
+    return damping;
+}
+
+/// One step of extended Baum-Welch for one component.
+void step(Component& component, const MarginSums& sums, double least, double eagerness) {
+    const double damping =
+        std::max(2.0 * least, eagerness * std::max(sums.positive + sums.negative, kTau * component.occupancy)) + 1e-12;
+    const double total = sums.count() + damping;
+    std::size_t at = 0;
+    std::vector<double> block;
+    for (std::size_t b = 0; b < component.blocks.count(); ++b) {
+        const std::size_t s = component.blocks.size(b), place = component.blocks.begin(b);
+        block.assign(s * s, 0.0);
+        updated_block(component.covariance.data() + at, sums.scatter.data() + at, sums.offset.data() + place, s,
+                      sums.count(), damping, block.data());
+        for (std::size_t i = 0; i < s; ++i) {
+            const auto dimension = static_cast<std::size_t>(component.blocks.order[place + i]);
+            component.mean[dimension] += sums.offset[place + i] / total;
+            block[i * s + i] = std::max(block[i * s + i], component.floor[dimension]);
+            for (std::size_t j = 0; j < i; ++j) block[j * s + i] = block[i * s + j];
+        }
+        std::copy(block.begin(), block.end(), component.covariance.begin() + static_cast<std::ptrdiff_t>(at));
+        at += s * s;
+    }
+}
+
+/// w'_e proportional to C_e + D w_e, with one D per class that keeps every weight positive.
+void step_weights(std::vector<Component>& components, const std::vector<MarginSums>& sums, std::size_t classes,
+                  double eagerness) {
+    std::vector<double> damping(classes, 0.0), active(classes, 0.0), total(classes, 0.0);
+    for (std::size_t e = 0; e < components.size(); ++e) {
+        const auto c = static_cast<std::size_t>(components[e].point_class);
+        damping[c] = std::max(damping[c], sums[e].negative / components[e].weight);
+        active[c] += std::max(sums[e].positive + sums[e].negative, kTau * components[e].occupancy);
+    }
+    for (std::size_t c = 0; c < classes; ++c) damping[c] = std::max(damping[c], eagerness * active[c]);
+    for (std::size_t e = 0; e < components.size(); ++e) {
+        const auto c = static_cast<std::size_t>(components[e].point_class);
+        if (!(damping[c] > 0.0)) continue;
+        components[e].weight = std::max(sums[e].count() / damping[c] + components[e].weight, kLeastWeight);
+        total[c] += components[e].weight;
+    }
+    for (Component& component : components) {
+        const auto c = static_cast<std::size_t>(component.point_class);
+        if (total[c] > 0.0) component.weight /= total[c];
+    }
+}
+
+}  // namespace
+
+std::vector<double> Component::dense() const {
+    const std::size_t d = mean.size();
+    std::vector<double> matrix(d * d, 0.0);
+    std::size_t at = 0;
+    for (std::size_t b = 0; b < blocks.count(); ++b) {
+        const std::size_t s = blocks.size(b), place = blocks.begin(b);
+        for (std::size_t i = 0; i < s; ++i)
+            for (std::size_t j = 0; j < s; ++j)
+                matrix[static_cast<std::size_t>(blocks.order[place + i]) * d +
+                       static_cast<std::size_t>(blocks.order[place + j])] = covariance[at + i * s + j];
+        at += s * s;
+    }
+    return matrix;
+}
+
+void Component::set_dense(std::span<const double> matrix) {
+    const std::size_t d = mean.size();
+    covariance.clear();
+    for (std::size_t b = 0; b < blocks.count(); ++b) {
+        const std::size_t s = blocks.size(b), place = blocks.begin(b);
+        for (std::size_t i = 0; i < s; ++i)
+            for (std::size_t j = 0; j < s; ++j)
+                covariance.push_back(matrix[static_cast<std::size_t>(blocks.order[place + i]) * d +
+                                            static_cast<std::size_t>(blocks.order[place + j])]);
+    }
+}
+
+MarginProblem::MarginProblem(LabelledRows rows, std::vector<double> prior, MarginSettings settings)
+    : rows_(rows), log_prior_(std::move(prior)), settings_(std::move(settings)) {
+    for (double& value : log_prior_) value = portable_log(value);
+    const std::size_t products = rows_.size() * log_prior_.size() * rows_.dimensions * rows_.dimensions;
+    if (products < kWorthSharing) settings_.threads = 1;
+}
+
+std::size_t MarginProblem::chunk() const noexcept {
+    return std::max<std::size_t>(64, (rows_.size() + kMostChunks - 1) / kMostChunks);
+}
+
+double MarginProblem::objective(const std::vector<Component>& components) {
+    const std::size_t n = rows_.size(), d = rows_.dimensions, k = components.size(), classes = log_prior_.size();
+    const auto all = evaluators(components, log_prior_);
+    for (const Evaluator& each : all)
+        if (std::isnan(each.log_scale)) return kNone;
+    joint_.resize(n * k);
+    class_joint_.resize(n * classes);
+    influence_.resize(n);
+    rival_.resize(n);
+    std::vector<double> value(n);
+    parallel_for(n, chunk(), settings_.threads, [&](std::size_t begin, std::size_t end) {
+        std::vector<double> x(d * 8), scratch(d * 8), most(classes), rivals(classes);
+        double exponent[8];
+        for (std::size_t i = begin; i < end; ++i) {
+            double* const joint = joint_.data() + i * k;
+            if ((i - begin) % 8 == 0) {  // eight rows at a time against every component
+                const std::size_t rows = std::min<std::size_t>(8, end - i);
+                for (std::size_t r = 0; r < rows; ++r)
+                    for (std::size_t j = 0; j < d; ++j) x[j * 8 + r] = rows_.row(i + r)[j];
+                for (std::size_t e = 0; e < k; ++e) {
+                    const InverseFactor& factor = all[e].factor;
+                    kernels().row_exponents(x.data(), components[e].mean.data(), components[e].blocks.order.data(),
+                                            factor.values.data(), factor.begin.data(), d, scratch.data(), exponent);
+                    for (std::size_t r = 0; r < rows; ++r) joint[r * k + e] = all[e].log_scale - 0.5 * exponent[r];
+                }
+            }
+            if (!rows_.own.empty() && rows_.own[i] >= 0) joint[rows_.own[i]] = kNone;
+            double* const by_class = class_joint_.data() + i * classes;
+            std::fill(most.begin(), most.end(), kNone);
+            for (std::size_t e = 0; e < k; ++e) {
+                auto& highest = most[static_cast<std::size_t>(components[e].point_class)];
+                highest = std::max(highest, joint[e]);
+            }
+            std::fill_n(by_class, classes, 0.0);
+            for (std::size_t e = 0; e < k; ++e) {
+                const auto c = static_cast<std::size_t>(components[e].point_class);
+                const double apart = joint[e] - most[c];
+                if (apart > kInvisible) by_class[c] += apart == 0.0 ? 1.0 : portable_exp(apart);
+            }
+            for (std::size_t c = 0; c < classes; ++c)
+                by_class[c] =
+                    most[c] > kNone ? most[c] + (by_class[c] == 1.0 ? 0.0 : portable_log(by_class[c])) : kNone;
+
+            const auto own = static_cast<std::size_t>(rows_.label[i]);
+            std::copy_n(by_class, classes, rivals.data());
+            rivals[own] = kNone;
+            rival_[i] = log_sum(rivals.data(), classes, settings_.kappa);
+            double log_margin = kFaintest;
+            if (rival_[i] == kNone)
+                log_margin = -kFaintest;
+            else if (by_class[own] > kNone)
+                log_margin = std::max(kFaintest, by_class[own] - rival_[i] / settings_.kappa);
+            const Hinge hinge = log_hinge(settings_.lambda * log_margin);
+            value[i] = hinge.value;
+            influence_[i] = settings_.lambda * hinge.slope;
+        }
+    });
+    double sum = 0.0;
+    for (const double each : value) sum += each;
+    return sum / static_cast<double>(std::max<std::size_t>(n, 1));
+}
+
+std::vector<MarginSums> MarginProblem::sums(const std::vector<Component>& components) const {
+    const std::size_t n = rows_.size(), d = rows_.dimensions, k = components.size(), classes = log_prior_.size();
+    const std::size_t size = chunk(), chunks = (n + size - 1) / size;
+    std::vector<MarginSums> empty(k);
+    for (std::size_t e = 0; e < k; ++e) {
+        empty[e].offset.assign(d, 0.0);
+        empty[e].scatter.assign(components[e].covariance.size(), 0.0);
+    }
+    std::vector<std::vector<MarginSums>> part(chunks);
+    parallel_for(n, size, settings_.threads, [&](std::size_t begin, std::size_t end) {
+        auto& own_part = part[begin / size];
+        own_part = empty;
+        std::vector<double> z(d), by_class(classes);
+        for (std::size_t i = begin; i < end; ++i) {
+            const double omega = influence_[i];
+            if (!(omega > 0.0)) continue;
+            const double* const x = rows_.row(i);
+            const double* const joint = class_joint_.data() + i * classes;
+            for (std::size_t c = 0; c < classes; ++c) {
+                const double share = settings_.kappa * joint[c] - rival_[i];
+                by_class[c] = share > kInvisible ? -omega * portable_exp(std::min(share, 0.0)) : 0.0;
+            }
+            by_class[static_cast<std::size_t>(rows_.label[i])] = omega;
+            for (std::size_t e = 0; e < k; ++e) {
+                const Component& component = components[e];
+                const auto c = static_cast<std::size_t>(component.point_class);
+                if (std::abs(by_class[c]) < kNegligible * settings_.lambda || joint_[i * k + e] == kNone) continue;
+                const double weight = by_class[c] * portable_exp(joint_[i * k + e] - joint[c]);
+                if (std::abs(weight) < kNegligible * settings_.lambda) continue;
+                MarginSums& sums = own_part[e];
+                (weight > 0.0 ? sums.positive : sums.negative) += std::abs(weight);
+                if (component.fixed) continue;
+                for (std::size_t j = 0; j < d; ++j) {
+                    const auto dimension = static_cast<std::size_t>(component.blocks.order[j]);
+                    z[j] = x[dimension] - component.mean[dimension];
+                    sums.offset[j] += weight * z[j];
+                }
+                double* scatter = sums.scatter.data();
+                for (std::size_t b = 0; b < component.blocks.count(); ++b) {
+                    const std::size_t s = component.blocks.size(b), place = component.blocks.begin(b);
+                    for (std::size_t r = 0; r < s; ++r, scatter += s) {
+                        const double weighted = weight * z[place + r];
+                        for (std::size_t q = 0; q <= r; ++q) scatter[q] += weighted * z[place + q];
+                    }
+                }
+            }
+        }
+    });
+    for (const auto& chunk_sums : part) {
+        for (std::size_t e = 0; e < chunk_sums.size(); ++e) {
+            empty[e].positive += chunk_sums[e].positive;
+            empty[e].negative += chunk_sums[e].negative;
+            for (std::size_t j = 0; j < d; ++j) empty[e].offset[j] += chunk_sums[e].offset[j];
+            for (std::size_t j = 0; j < empty[e].scatter.size(); ++j) empty[e].scatter[j] += chunk_sums[e].scatter[j];
+        }
+    }
+    return empty;
+}
+
+std::vector<double> MarginProblem::maximise(std::vector<Component>& components) {
+    for (Component& component : components) {  // the floor holds from the start, else the first step could lower F
+        if (component.fixed) continue;
+        std::size_t at = 0;
+        for (std::size_t b = 0; b < component.blocks.count(); ++b) {
+            const std::size_t s = component.blocks.size(b);
+            for (std::size_t i = 0; i < s; ++i) {
+                double& variance = component.covariance[at + i * s + i];
+                variance = std::max(
+                    variance,
+                    component.floor[static_cast<std::size_t>(component.blocks.order[component.blocks.begin(b) + i])]);
+            }
+            at += s * s;
+        }
+    }
+    std::vector<double> history{objective(components)};
+    double eagerness = 1.0;
+    int idle = 0;
+    for (int iteration = 0; iteration < settings_.iterations && idle < 3; ++iteration) {
+        settings_.poll();
+        const auto statistics = sums(components);
+        std::vector<double> least(components.size());
+        for (std::size_t e = 0; e < components.size(); ++e)
+            if (!components[e].fixed) least[e] = sound_damping(components[e], statistics[e]);
+        bool risen = false;
+        for (int attempt = 0; attempt < kMostBackward && !risen; ++attempt) {
+            auto next = components;
+            for (std::size_t e = 0; e < next.size(); ++e)
+                if (!next[e].fixed) step(next[e], statistics[e], least[e], eagerness);
+            if (settings_.weights) step_weights(next, statistics, log_prior_.size(), eagerness);
+            const double value = objective(next);
+            risen = value > history.back();
+            if (risen) {
+                idle = value - history.back() < kLeastRise ? idle + 1 : 0;
+                history.push_back(value);
+                components = std::move(next);
+                eagerness = std::max(eagerness / 1.5, 1e-3);
+            } else {
+                eagerness *= 2.0;
+            }
+        }
+        if (!risen) break;
+    }
+    return history;
+}
+
+}  // namespace anystream::bayes_tree

@@ -1,0 +1,272 @@
+#include "anystream/neighbors/gallery.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+#include "anystream/parallel.hpp"
+
+namespace anystream::neighbors {
+
+Gallery::Gallery(std::unique_ptr<Space> space, std::size_t classes, std::size_t capacity)
+    : space_(std::move(space)),
+      classes_(classes),
+      capacity_(capacity),
+      layout_(std::vector<std::int64_t>(5, 0)),
+      list_(std::vector<std::int64_t>(1, 0)) {}
+
+Gallery::Gallery(const Gallery& other)
+    : space_(other.space_->clone()),
+      classes_(other.classes_),
+      capacity_(other.capacity_),
+      label_(other.label_),
+      serial_(other.serial_),
+      layout_(other.layout_),
+      list_(other.list_),
+      centre_distance_(other.centre_distance_) {}
+
+void Gallery::assign(std::unique_ptr<Space> space, std::vector<std::int32_t> labels, std::vector<std::int64_t> serials,
+                     std::size_t classes) {
+    std::vector<std::int64_t> order, rest;
+    std::vector<bool> seen(classes, false);
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        const auto c = static_cast<std::size_t>(labels[i]);
+        (seen[c] ? rest : order).push_back(static_cast<std::int64_t>(i));
+        seen[c] = true;
+    }
+    const std::size_t setup = order.size();
+    order.insert(order.end(), rest.begin(), rest.end());
+    const bool moved = !std::is_sorted(order.begin(), order.end());
+    space_ = moved ? space->permuted(order) : std::move(space);
+    auto& label = label_.own();
+    auto& serial = serial_.own();
+    label.clear();
+    serial.clear();
+    for (const std::int64_t i : order) {
+        label.push_back(labels[static_cast<std::size_t>(i)]);
+        serial.push_back(serials[static_cast<std::size_t>(i)]);
+    }
+    const std::int64_t next = serial.empty() ? 0 : *std::max_element(serial.begin(), serial.end()) + 1;
+    classes_ = classes;
+    layout_.own() = {static_cast<std::int64_t>(setup), 0, 0, 0, next};
+    list_.own().assign(1, 0);
+    centre_distance_.own().clear();
+    while (capacity_ > 0 && size() > capacity_) forget_oldest();
+    find_pure();
+}
+
+void Gallery::make_lists(std::size_t head, int threads) {
+    head = std::clamp(head, setup(), size());
+    const std::size_t n = size();
+    std::vector<std::size_t> centre(n);
+    std::vector<double> away(n, 0.0);
+    parallel_for(n - head, 64, threads, [&](std::size_t first, std::size_t last) {
+        const auto probe = space_->probe();
+        NearestSet best;
+        for (std::size_t i = head + first; i < head + last; ++i) {
+            probe->open(*space_, space_->row(i));
+            best.reset(1);
+            probe->nearest(*space_, 0, head, {}, best, kNothingSkipped);
+            centre[i] = static_cast<std::size_t>(best.found()[0].position);
+            away[i] = space_->distance(best.found()[0].power);
+        }
+    });
+    std::vector<std::int64_t> order(n);
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin() + static_cast<std::ptrdiff_t>(head), order.end(), [&](std::int64_t a, std::int64_t b) {
+        const auto i = static_cast<std::size_t>(a), j = static_cast<std::size_t>(b);
+        return std::tuple(centre[i], away[i], i) < std::tuple(centre[j], away[j], j);
+    });
+    space_ = space_->permuted(order);
+    const std::vector<std::int32_t> labels(label_.view().begin(), label_.view().end());
+    const std::vector<std::int64_t> serials(serial_.view().begin(), serial_.view().end());
+    auto& list = list_.own();
+    auto& distance = centre_distance_.own();
+    list.assign(head + 1, 0);
+    distance.clear();
+    for (std::size_t p = 0; p < n; ++p) {
+        const auto from = static_cast<std::size_t>(order[p]);
+        label_.own()[p] = labels[from];
+        serial_.own()[p] = serials[from];
+        if (p < head) continue;
+        ++list[centre[from] + 1];
+        distance.push_back(away[from]);
+    }
+    list[0] = static_cast<std::int64_t>(head);
+    for (std::size_t l = 0; l < head; ++l) list[l + 1] += list[l];
+    layout_.own()[1] = static_cast<std::int64_t>(head);
+    layout_.own()[2] = static_cast<std::int64_t>(n);
+    find_pure();
+}
+
+// -- learning one by one
+// -------------------------------------------------------------------------------------------------
+
+void Gallery::append(Row row, std::int32_t label) {
+    space_->append(row);
+    label_.own().push_back(label);
+    serial_.own().push_back(layout_.own()[4]++);
+}
+
+void Gallery::swap(std::size_t i, std::size_t j) {
+    if (i == j) return;
+    space_->swap(i, j);
+    std::swap(label_.own()[i], label_.own()[j]);
+    std::swap(serial_.own()[i], serial_.own()[j]);
+}
+
+/// Moves the last exemplar to `target`, and what stood there and at the ends of the levels behind it one level on.
+void Gallery::lift(std::size_t target) {
+    const std::size_t last = size() - 1;
+    std::size_t level = 0;
+    for (; target < last; target = level_end(level) - 1) {
+        swap(target, last);
+        while (level_end(level) - 1 <= target) ++level;
+    }
+}
+
+void Gallery::insert(Row row, std::int32_t label) {
+    const bool first_of_class =
+        std::find(label_.view().begin(), label_.view().begin() + static_cast<std::ptrdiff_t>(setup()), label) ==
+        label_.view().begin() + static_cast<std::ptrdiff_t>(setup());
+    declare_classes(static_cast<std::size_t>(label) + 1);
+    if (has_lists()) {
+        append(row, label);
+        const std::size_t late = size() - listed();
+        if (first_of_class || late > 64 + size() / 8) {  // sort the late ones into lists, as a fit would
+            const std::size_t head = this->head() + first_of_class;
+            std::vector<std::int32_t> labels(label_.view().begin(), label_.view().end());
+            std::vector<std::int64_t> serials(serial_.view().begin(), serial_.view().end());
+            assign(std::move(space_), std::move(labels), std::move(serials), classes_);
+            make_lists(head, 1);
+        }
+        find_pure();
+        return;
+    }
+    const std::size_t level = first_of_class ? 0 : level_for(row, label);
+    append(row, label);
+    if (first_of_class) {
+        lift(setup());
+        ++layout_.own()[0];
+    } else if (level_end(level) <= size()) {
+        lift(level_end(level) - 1);
+    }
+    if (capacity_ > 0 && size() > capacity_) forget_oldest();
+    find_pure();
+}
+
+/// The level whose first exemplars this one would help: it is not noise (most of its three nearest have its class), and
+/// among it and its eight nearest it would set right at least two more than it would spoil. Else the last level.
+std::size_t Gallery::level_for(Row row, std::int32_t label) const {
+    constexpr std::size_t kNear = 8, kLevels = 7;  // up to 1024 exemplars: beyond, the order matters little
+    std::size_t last = 0;
+    while (level_end(last) < size()) ++last;
+    if (last == 0) return 0;
+    const auto probe = space_->probe();
+    NearestSet near(kNear), best;
+    probe->open(*space_, row);
+    probe->nearest(*space_, 0, size(), serials(), near, kNothingSkipped);
+    const auto found = near.found();
+    std::size_t own = 0;
+    for (std::size_t r = 0; r < std::min<std::size_t>(3, found.size()); ++r)
+        own += label_[static_cast<std::size_t>(found[r].position)] == label;
+    if (own < 2) return last;
+
+    const std::size_t levels = std::min(last, kLevels);
+    std::vector<int> gain(levels, 0);
+    const auto judge = [&](Probe& each, std::size_t position, double apart, std::int32_t of) {
+        best.reset(1);
+        for (std::size_t level = 0, begin = 0; level < levels; begin = level_end(level++)) {
+            each.nearest(*space_, begin, level_end(level), serials(), best, position);
+            if (!(apart < best.found()[0].power)) return;  // the newcomer is not its nearest, here or further on
+            const bool right = label_[static_cast<std::size_t>(best.found()[0].position)] == of;
+            gain[level] += (label == of && !right) - (label != of && right);
+        }
+    };
+    judge(*probe, kNothingSkipped, -1.0, label);
+    const auto other = space_->probe();
+    for (const Neighbor& neighbor : found) {
+        const auto position = static_cast<std::size_t>(neighbor.position);
+        other->open(*space_, space_->row(position));
+        judge(*other, position, neighbor.power, label_[position]);
+    }
+    for (std::size_t level = 0; level < levels; ++level)
+        if (gain[level] >= 2) return level;
+    return last;
+}
+
+void Gallery::forget_oldest() {
+    const auto serial = serial_.view();
+    remove(static_cast<std::size_t>(std::min_element(serial.begin(), serial.end()) - serial.begin()));
+}
+
+/// Fills the gap with the first exemplar of the next level, that gap in turn, and the last one with the last exemplar.
+void Gallery::remove(std::size_t position) {
+    if (position < setup()) {  // the class needs another one in front, if it has one
+        const auto labels = label_.view();
+        std::size_t heir = setup();
+        while (heir < size() && labels[heir] != labels[position]) ++heir;
+        if (heir == size()) {
+            heir = setup() - 1;
+            --layout_.own()[0];
+        }
+        swap(position, heir);
+        position = heir;
+    }
+    for (std::size_t level = 0; level_end(level) < size(); ++level) {
+        const std::size_t next = level_end(level);
+        if (next <= position) continue;
+        swap(position, next);
+        position = next;
+    }
+    swap(position, size() - 1);
+    space_->swap_remove(size() - 1);
+    label_.own().pop_back();
+    serial_.own().pop_back();
+}
+
+void Gallery::find_pure() {
+    std::size_t from = size();
+    while (from > 0 && label_[from - 1] == label_[size() - 1]) --from;
+    layout_.own()[3] = static_cast<std::int64_t>(from);
+}
+
+// -- files
+// -----------------------------------------------------------------------------------------------------------------
+
+void Gallery::visit_columns(ColumnVisitor& visitor) {
+    visitor.visit("label", label_);
+    visitor.visit("serial", serial_);
+    visitor.visit("layout", layout_);
+    visitor.visit("list", list_);
+    visitor.visit("centre_distance", centre_distance_);
+    space_->visit_columns(visitor);
+}
+
+void Gallery::adopt_columns() {
+    const auto require = [](bool holds, const char* what) {
+        if (!holds) throw std::invalid_argument(std::string("the exemplars are damaged: ") + what);
+    };
+    space_->adopt_columns();
+    const auto n = static_cast<std::int64_t>(space_->size());
+    require(static_cast<std::int64_t>(label_.size()) == n && static_cast<std::int64_t>(serial_.size()) == n,
+            "labels or serials do not fit the exemplars");
+    require(layout_.size() == 5, "the layout has another length");
+    for (std::size_t i = 0; i < 4; ++i) require(layout_[i] >= 0 && layout_[i] <= n, "the layout leaves the exemplars");
+    require(n == 0 || setup() > 0, "there is no exemplar to begin with");
+    const bool lists = head() > 0;
+    require(!lists || (setup() <= head() && head() <= listed()), "the layout is out of order");
+    require(list_.size() == head() + 1 && centre_distance_.size() == listed() - head(), "the lists do not fit");
+    require(!lists || (list_[0] == layout_[1] && list_[head()] == layout_[2]), "the lists do not cover their part");
+    for (std::size_t l = 0; l < head(); ++l) require(list_[l] <= list_[l + 1], "a list ends before it begins");
+    for (std::size_t i = 0; i < label_.size(); ++i)
+        require(label_[i] >= 0 && static_cast<std::size_t>(label_[i]) < classes_, "a label is no class");
+}
+
+std::size_t Gallery::own_bytes() const noexcept {
+    return space_->own_bytes() + label_.own_bytes() + serial_.own_bytes() + layout_.own_bytes() + list_.own_bytes() +
+           centre_distance_.own_bytes();
+}
+
+}  // namespace anystream::neighbors

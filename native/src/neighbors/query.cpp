@@ -1,0 +1,228 @@
+#include "anystream/neighbors/query.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+namespace anystream::neighbors {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kCaution = 1e-10;  // relative: what rounding may do to a triangle
+
+}  // namespace
+
+void Query::open(const Gallery& gallery, Row x, std::size_t k) {
+    const Space& space = gallery.space();
+    if (!probe_ || *probed_ != typeid(space)) {
+        probe_ = space.probe();
+        probed_ = &typeid(space);
+    }
+    probe_->open(space, x);
+    triangle_ = space.triangle(std::none_of(x.begin(), x.end(), [](double v) { return std::isnan(v); }));
+    best_.reset(k);
+    state_ = {};
+    centre_.resize(gallery.head());
+    compare(gallery, gallery.setup());
+    look_ahead(gallery);
+}
+
+/// Compares positions up to `last`; returns how many.
+std::size_t Query::compare(const Gallery& gallery, std::size_t last) {
+    const Space& space = gallery.space();
+    const auto first = static_cast<std::size_t>(state_.position);
+    if (first < gallery.head()) {  // prototypes: all of their distances are needed later
+        last = std::min(last, gallery.head());
+        probe_->powers(space, first, last, std::span(centre_).subspan(first, last - first));
+        for (std::size_t p = first; p < last; ++p) {
+            if (p != left_out_) best_.offer({centre_[p], gallery.serials()[p], static_cast<std::int64_t>(p)});
+            centre_[p] = space.distance(centre_[p]);
+        }
+    } else {
+        probe_->nearest(space, first, last, gallery.serials(), best_, left_out_);
+    }
+    state_.position = static_cast<std::int64_t>(last);
+    return last - first;
+}
+
+double Query::bound(const Gallery& gallery) const {
+    return gallery.space().distance(best_.bound());
+}
+
+/// Lists by the distance of their centres, and what their radii exclude.
+void Query::order_lists(const Gallery& gallery) {
+    const std::size_t n = gallery.head();
+    lists_.resize(n);
+    std::iota(lists_.begin(), lists_.end(), 0);
+    std::sort(lists_.begin(), lists_.end(), [&](std::int32_t a, std::int32_t b) {
+        const double first = centre_[static_cast<std::size_t>(a)], second = centre_[static_cast<std::size_t>(b)];
+        return first < second || (first == second && a < b);
+    });
+    certain_.assign(n + 1, gallery.size() > gallery.listed() || !triangle_ ? -kInfinity : kInfinity);
+    if (!triangle_ || gallery.size() > gallery.listed()) return;
+    for (std::size_t i = n; i-- > 0;) {
+        const auto l = static_cast<std::size_t>(lists_[i]);
+        const std::size_t end = gallery.list_end(l);
+        double least = kInfinity;
+        if (end > gallery.list_begin(l)) {
+            const double radius = gallery.centre_distance(end - 1);
+            least = centre_[l] - radius - kCaution * (centre_[l] + radius);
+        }
+        certain_[i] = std::min(certain_[i + 1], least);
+    }
+}
+
+/// Moves to the next list with something that can matter: exemplar e of list c is at least |d(x, c) - d(e, c)| away.
+/// False if there is none.
+bool Query::enter_next_list(const Gallery& gallery) {
+    const std::size_t n = gallery.head();
+    while (static_cast<std::size_t>(state_.list) < n) {
+        const auto l = static_cast<std::size_t>(lists_[static_cast<std::size_t>(state_.list++)]);
+        std::size_t begin = gallery.list_begin(l), end = gallery.list_end(l);
+        const double reach = bound(gallery);
+        if (triangle_ && reach < kInfinity) {
+            const double caution = kCaution * (centre_[l] + reach);
+            const auto place = [&](double distance) {
+                std::size_t low = begin, high = end;
+                while (low < high) {
+                    const std::size_t middle = (low + high) / 2;
+                    if (gallery.centre_distance(middle) < distance) {
+                        low = middle + 1;
+                    } else {
+                        high = middle;
+                    }
+                }
+                return low;
+            };
+            const std::size_t from = place(centre_[l] - reach - caution);
+            end = place(centre_[l] + reach + caution);
+            begin = std::min(from, end);
+        }
+        if (begin < end) {
+            state_.position = static_cast<std::int64_t>(begin);
+            state_.list_end = static_cast<std::int64_t>(end);
+            return true;
+        }
+    }
+    if (static_cast<std::size_t>(state_.list) == n && gallery.listed() < gallery.size()) {
+        ++state_.list;
+        state_.position = static_cast<std::int64_t>(gallery.listed());
+        state_.list_end = static_cast<std::int64_t>(gallery.size());
+        return true;
+    }
+    return false;
+}
+
+/// Whether anything is left that could change the label; with lists, moves on to it.
+void Query::look_ahead(const Gallery& gallery) {
+    const auto position = static_cast<std::size_t>(state_.position);
+    if (gallery.has_lists() && position >= gallery.head()) {
+        if (state_.list < 0) {
+            order_lists(gallery);
+            state_.list = 0;
+            state_.list_end = state_.position = static_cast<std::int64_t>(gallery.head());
+        }
+        if (state_.position < state_.list_end) {
+            exhausted_ = false;
+        } else {
+            const auto next = std::min(static_cast<std::size_t>(state_.list), gallery.head());
+            const bool sure = static_cast<std::size_t>(state_.list) <= gallery.head() &&
+                              best_.found().size() == best_.k() && certain_[next] > bound(gallery);
+            exhausted_ = sure || !enter_next_list(gallery);
+        }
+        return;
+    }
+    exhausted_ = position >= gallery.size();
+    if (exhausted_ || gallery.has_lists() || best_.k() > 1 || best_.found().empty()) return;
+    const auto label_now = gallery.label(static_cast<std::size_t>(best_.found()[0].position));
+    exhausted_ = position >= gallery.pure_from() && label_now == gallery.label(gallery.size() - 1);
+}
+
+std::int64_t Query::advance(const Gallery& gallery, std::int64_t steps, StopWatch* watch) {
+    const std::size_t stride = watch == nullptr ? gallery.size() : gallery.space().stride();
+    std::int64_t taken = 0;
+    while (taken < steps && !exhausted_ && (watch == nullptr || !watch->due())) {
+        const auto first = static_cast<std::size_t>(state_.position);
+        std::size_t last = gallery.size();
+        if (gallery.has_lists()) last = state_.list < 0 ? gallery.head() : static_cast<std::size_t>(state_.list_end);
+        if (!gallery.has_lists() && best_.k() == 1 && first < gallery.pure_from()) last = gallery.pure_from();
+        last = std::min(last, first + stride);
+        const auto allowed = static_cast<std::uint64_t>(steps - taken);
+        if (last - first > allowed) last = first + static_cast<std::size_t>(allowed);
+        taken += static_cast<std::int64_t>(compare(gallery, last));
+        look_ahead(gallery);
+    }
+    state_.steps += taken;
+    return taken;
+}
+
+std::int64_t Query::refine(const Gallery& gallery, const Limits& limits) {
+    if (!limits.interruptible()) return advance(gallery, limits.steps, nullptr);
+    StopWatch watch(limits);
+    return advance(gallery, limits.steps, &watch);
+}
+
+void Query::posterior(const Gallery& gallery, std::span<double> out) const {
+    std::fill(out.begin(), out.end(), 0.0);
+    const auto found = best_.found();
+    if (found.empty()) {  // nothing was learned, or all of it left
+        std::fill(out.begin(), out.end(), 1.0 / static_cast<double>(out.size()));
+        return;
+    }
+    std::vector<std::size_t> votes(out.size(), 0);
+    for (const Neighbor& each : found)
+        ++votes[static_cast<std::size_t>(gallery.label(static_cast<std::size_t>(each.position)))];
+    for (std::size_t c = 0; c < out.size(); ++c)
+        out[c] = static_cast<double>(votes[c]) / static_cast<double>(found.size());
+}
+
+std::size_t Query::label(const Gallery& gallery) const {
+    const auto found = best_.found();
+    if (found.empty()) return 0;
+    if (found.size() == 1) return static_cast<std::size_t>(gallery.label(static_cast<std::size_t>(found[0].position)));
+    std::vector<double> share(gallery.classes());
+    posterior(gallery, share);
+    return static_cast<std::size_t>(std::max_element(share.begin(), share.end()) - share.begin());
+}
+
+QueryState Query::suspend() const {
+    QueryState state = state_;
+    state.nearest.assign(best_.found().begin(), best_.found().end());
+    return state;
+}
+
+void Query::resume(const Gallery& gallery, Row x, std::size_t k, const QueryState& state) {
+    const auto require = [](bool holds) {
+        if (!holds) throw std::invalid_argument("not the state of a query of this model; use the one it was made with");
+    };
+    const auto n = static_cast<std::int64_t>(gallery.size());
+    require(state.steps >= 0 && state.position >= static_cast<std::int64_t>(gallery.setup()) && state.position <= n);
+    require(state.list >= -1 && state.list <= static_cast<std::int64_t>(gallery.head()) + 1);
+    require(state.list_end >= 0 && state.list_end <= n);
+    require(state.nearest.size() <= k && (n == 0 || !state.nearest.empty()));
+    for (std::size_t i = 0; i < state.nearest.size(); ++i) {
+        const Neighbor& each = state.nearest[i];
+        require(each.position >= 0 && each.position < n && each.power >= 0.0);
+        require(each.id == gallery.serials()[static_cast<std::size_t>(each.position)]);
+        require(i == 0 || state.nearest[i - 1] < each);
+    }
+    open(gallery, x, k);
+    if (gallery.has_lists()) {  // the prototypes' distances again: they are no part of the state
+        const bool done = state.list >= 0;
+        compare(gallery, done ? gallery.head() : static_cast<std::size_t>(state.position));
+        if (done) order_lists(gallery);
+    }
+    best_.reset(k);
+    for (const Neighbor& each : state.nearest) best_.offer(each);
+    state_ = state;
+    state_.nearest.clear();
+    if (gallery.has_lists() && state.list >= 0) {
+        exhausted_ = state.position >= state.list_end;
+        return;
+    }
+    look_ahead(gallery);
+}
+
+}  // namespace anystream::neighbors

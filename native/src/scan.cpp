@@ -1,0 +1,418 @@
+#include "anystream/scan.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "anystream/parallel.hpp"
+#include "isa/scan_kernels.hpp"
+
+namespace anystream {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr float kEmptyLane = std::numeric_limits<float>::infinity();
+constexpr double kUnit = 0x1p-24;     // half the distance from 1 to the next float
+constexpr double kFarthest = 0x1p40;  // scaled values beyond it call for another frame
+constexpr std::size_t kGroup = 64;    // queries that share the blocks in the cache
+constexpr std::size_t kTileBytes = 1 << 17;
+
+// What rounding can do to a distance. Let N be the norm, x and e the exact vectors in scaled units. Turning them to
+// float32 and subtracting puts dimension j off by at most 2 kUnit (|x_j| + |e_j|), so the distance by at most
+// 2 kUnit (N(x) + N(e)), which is the slack of the query and of the block; summing d terms adds a factor.
+double slack_of_norm(double norm, std::size_t dimensions) noexcept {
+    return 2.1 * kUnit * norm + static_cast<double>(dimensions) * 0x1p-60;  // the last: squares that underflow
+}
+
+double rounding_factor(std::size_t dimensions) noexcept {
+    return 1.0 + 1.05 * static_cast<double>(dimensions + 16) * kUnit;
+}
+
+double norm_of(Norm norm, std::size_t categorical, const float* values, std::size_t dimensions,
+               std::size_t stride) noexcept {
+    double sum = 0.0;
+    for (std::size_t j = norm == Norm::mixed ? categorical : 0; j < dimensions; ++j) {
+        const auto value = static_cast<double>(values[j * stride]);
+        if (std::isnan(value)) continue;
+        if (norm == Norm::euclidean) {
+            sum += value * value;
+        } else if (norm == Norm::chebyshev) {
+            sum = std::max(sum, std::abs(value));
+        } else {
+            sum += std::abs(value);
+        }
+    }
+    return norm == Norm::euclidean ? std::sqrt(sum) : sum;
+}
+
+bool any_missing(std::span<const double> values) noexcept {
+    return std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+}
+
+template <Norm kNorm>
+double term(double x, double e, [[maybe_unused]] bool categorical) noexcept {
+    const double difference = x - e;
+    if constexpr (kNorm == Norm::euclidean) return difference * difference;
+    if constexpr (kNorm == Norm::mixed) {
+        if (categorical) return difference != 0.0 ? 1.0 : 0.0;
+    }
+    return std::abs(difference);
+}
+
+template <Norm kNorm>
+double joined(double a, double b) noexcept {
+    return kNorm == Norm::chebyshev ? std::max(a, b) : a + b;
+}
+
+/// Four sums, which the compiler turns into lanes; their order never changes.
+template <Norm kNorm>
+double plain_power(const double* x, const double* e, std::size_t d, std::size_t categorical, double bound) noexcept {
+    constexpr std::size_t kLook = 32;
+    double sum[4] = {};
+    std::size_t j = 0;
+    while (j + 4 <= d) {
+        for (const std::size_t end = std::min(j + kLook, d / 4 * 4); j < end; j += 4)
+            for (std::size_t s = 0; s < 4; ++s)
+                sum[s] = joined<kNorm>(sum[s], term<kNorm>(x[j + s], e[j + s], j + s < categorical));
+        if (joined<kNorm>(joined<kNorm>(sum[0], sum[1]), joined<kNorm>(sum[2], sum[3])) > bound) return kInfinity;
+    }
+    for (std::size_t s = 0; j < d; ++j, ++s) sum[s] = joined<kNorm>(sum[s], term<kNorm>(x[j], e[j], j < categorical));
+    return joined<kNorm>(joined<kNorm>(sum[0], sum[1]), joined<kNorm>(sum[2], sum[3]));
+}
+
+template <Norm kNorm>
+double power_of_present(const double* x, const double* e, std::size_t d, std::size_t categorical) noexcept {
+    double sum = 0.0;
+    std::size_t present = 0;
+    for (std::size_t j = 0; j < d; ++j) {
+        if (std::isnan(x[j]) || std::isnan(e[j])) continue;
+        sum = joined<kNorm>(sum, term<kNorm>(x[j], e[j], j < categorical));
+        ++present;
+    }
+    if (present == 0) return kInfinity;
+    return kNorm == Norm::chebyshev ? sum : sum * (static_cast<double>(d) / static_cast<double>(present));
+}
+
+/// Calls body with the norm as a constant.
+template <typename Body>
+auto with_norm(Norm norm, Body&& body) {
+    switch (norm) {
+        case Norm::manhattan:
+            return body.template operator()<Norm::manhattan>();
+        case Norm::chebyshev:
+            return body.template operator()<Norm::chebyshev>();
+        case Norm::mixed:
+            return body.template operator()<Norm::mixed>();
+        default:
+            return body.template operator()<Norm::euclidean>();
+    }
+}
+
+double plain(const BlockStore& store, const double* x, const double* e, bool missing, double bound) noexcept {
+    return with_norm(store.norm(), [&]<Norm kNorm>() {
+        return missing ? power_of_present<kNorm>(x, e, store.dimensions(), store.categorical())
+                       : plain_power<kNorm>(x, e, store.dimensions(), store.categorical(), bound);
+    });
+}
+
+}  // namespace
+
+double distance_of_power(Norm norm, double power) noexcept {
+    return norm == Norm::euclidean ? std::sqrt(power) : power;
+}
+
+double power_of_distance(Norm norm, double distance) noexcept {
+    return norm == Norm::euclidean ? distance * distance : distance;
+}
+
+// -- the store
+// ---------------------------------------------------------------------------------------------------------
+
+BlockStore::BlockStore(std::size_t dimensions, Norm norm, std::size_t categorical)
+    : dimensions_(dimensions),
+      norm_(norm),
+      categorical_(categorical),
+      origin_(std::vector<double>(dimensions, 0.0)),
+      scale_(std::vector<double>{1.0, 0.0}),
+      missing_(std::vector<std::uint8_t>{0}) {}
+
+double BlockStore::power(std::size_t i, const double* x, double bound) const noexcept {
+    return plain(*this, x, row(i).data(), missing() || any_missing({x, dimensions_}), bound);
+}
+
+float BlockStore::narrow(double value, std::size_t j) const noexcept {
+    return static_cast<float>((value - origin_[j]) * scale_[0]);
+}
+
+/// Origin and scale such that the values are small: the nearer to 0, the finer float32 is. A mixed store stays as it
+/// is, because categories must stay equal or unequal.
+void BlockStore::choose_frame() {
+    framed_size_ = size_;
+    if (norm_ == Norm::mixed || size_ == 0) return;
+    std::vector<double> sum(dimensions_, 0.0), present(dimensions_, 0.0);
+    for (std::size_t i = 0; i < size_; ++i)
+        for (std::size_t j = 0; j < dimensions_; ++j)
+            if (const double value = row(i)[j]; !std::isnan(value)) sum[j] += value, present[j] += 1.0;
+    double largest = 0.0;
+    for (std::size_t j = 0; j < dimensions_; ++j) sum[j] = present[j] > 0.0 ? sum[j] / present[j] : 0.0;
+    for (std::size_t i = 0; i < size_; ++i)
+        for (std::size_t j = 0; j < dimensions_; ++j)
+            if (const double value = row(i)[j]; !std::isnan(value))
+                largest = std::max(largest, std::abs(value - sum[j]));
+    int exponent = 0;
+    if (largest > 0.0) std::frexp(largest, &exponent);
+    origin_.own() = std::move(sum);
+    scale_.own()[0] = std::ldexp(1.0, std::clamp(1 - exponent, -1000, 1000));
+}
+
+void BlockStore::resize_blocks() {
+    const std::size_t blocks = (size_ + kBlockLanes - 1) / kBlockLanes;
+    blocks_.own().resize(blocks * dimensions_ * kBlockLanes, kEmptyLane);
+    slack_.own().resize(blocks, 0.0f);
+}
+
+void BlockStore::write_lane(std::size_t i) {
+    const std::size_t b = i / kBlockLanes;
+    float* const lane = blocks_.own().data() + b * dimensions_ * kBlockLanes + i % kBlockLanes;
+    const auto values = row(i);
+    bool lacking = false;
+    for (std::size_t j = 0; j < dimensions_; ++j) {
+        lane[j * kBlockLanes] = narrow(values[j], j);
+        lacking |= std::isnan(values[j]);
+    }
+    const double norm = norm_of(norm_, categorical_, lane, dimensions_, kBlockLanes);
+    const double slack = slack_of_norm(norm, dimensions_) * rounding_factor(dimensions_);
+    slack_.own()[b] = std::max(slack_[b], std::nextafter(static_cast<float>(slack), kEmptyLane));
+    scale_.own()[1] = std::max(scale_[1], static_cast<double>(slack_[b]));
+    if (lacking) missing_.own()[0] = 1;
+}
+
+void BlockStore::write_all() {
+    slack_.own().clear();
+    blocks_.own().clear();
+    scale_.own()[1] = 0.0;
+    missing_.own()[0] = 0;
+    resize_blocks();
+    for (std::size_t i = 0; i < size_; ++i) write_lane(i);
+}
+
+void BlockStore::assign(std::span<const double> rows) {
+    rows_.own().assign(rows.begin(), rows.end());
+    size_ = dimensions_ == 0 ? 0 : rows.size() / dimensions_;
+    choose_frame();
+    write_all();
+}
+
+void BlockStore::append(const double* row) {
+    auto& rows = rows_.own();
+    rows.insert(rows.end(), row, row + dimensions_);
+    ++size_;
+    bool outside = false;
+    for (std::size_t j = 0; j < dimensions_; ++j) outside |= std::abs(row[j] - origin_[j]) * scale_[0] > kFarthest;
+    if (size_ >= 2 * framed_size_ || (outside && norm_ != Norm::mixed)) {
+        choose_frame();
+        write_all();
+        return;
+    }
+    resize_blocks();
+    write_lane(size_ - 1);
+}
+
+void BlockStore::swap(std::size_t i, std::size_t j) {
+    if (i == j) return;
+    double* const rows = rows_.own().data();
+    std::swap_ranges(rows + i * dimensions_, rows + (i + 1) * dimensions_, rows + j * dimensions_);
+    write_lane(i);
+    write_lane(j);
+}
+
+void BlockStore::swap_remove(std::size_t i) {
+    const std::size_t last = size_ - 1;
+    auto& rows = rows_.own();
+    if (i != last) {
+        std::copy_n(rows.data() + last * dimensions_, dimensions_, rows.data() + i * dimensions_);
+        write_lane(i);
+    }
+    rows.resize(last * dimensions_);
+    float* const lane = blocks_.own().data() + last / kBlockLanes * dimensions_ * kBlockLanes + last % kBlockLanes;
+    for (std::size_t j = 0; j < dimensions_; ++j) lane[j * kBlockLanes] = kEmptyLane;
+    size_ = last;
+    resize_blocks();
+}
+
+BlockStore BlockStore::permuted(std::span<const std::int64_t> order) const {
+    std::vector<double> rows;
+    rows.reserve(order.size() * dimensions_);
+    for (const std::int64_t i : order) {
+        const auto values = row(static_cast<std::size_t>(i));
+        rows.insert(rows.end(), values.begin(), values.end());
+    }
+    BlockStore other(dimensions_, norm_, categorical_);
+    other.assign(rows);
+    return other;
+}
+
+void BlockStore::widen(std::size_t dimensions) {
+    std::vector<double> rows(size_ * dimensions, std::numeric_limits<double>::quiet_NaN());
+    for (std::size_t i = 0; i < size_; ++i) std::copy_n(row(i).data(), dimensions_, rows.data() + i * dimensions);
+    BlockStore other(dimensions, norm_, categorical_);
+    other.assign(rows);
+    *this = std::move(other);
+}
+
+void BlockStore::adopt_columns() {
+    const auto require = [](bool holds, const char* what) {
+        if (!holds) throw std::invalid_argument(std::string("the vectors are damaged: ") + what);
+    };
+    require(dimensions_ > 0 && rows_.size() % dimensions_ == 0, "rows are not whole");
+    size_ = framed_size_ = rows_.size() / dimensions_;
+    const std::size_t blocks = (size_ + kBlockLanes - 1) / kBlockLanes;
+    require(blocks_.size() == blocks * dimensions_ * kBlockLanes, "blocks do not fit the rows");
+    require(slack_.size() == blocks, "slack does not fit the blocks");
+    require(origin_.size() == dimensions_, "origin does not fit the dimensions");
+    require(scale_.size() == 2 && missing_.size() == 1, "scale or missing is not one value");
+}
+
+std::size_t BlockStore::own_bytes() const noexcept {
+    std::size_t bytes = 0;
+    each_column(*this, [&](const char*, const auto& column) { bytes += column.own_bytes(); });
+    return bytes;
+}
+
+// -- a query
+// -----------------------------------------------------------------------------------------------------------
+
+void Scan::open(const BlockStore& store, const double* x) {
+    const std::size_t d = store.dimensions();
+    x_.assign(x, x + d);
+    narrow_.resize(d);
+    for (std::size_t j = 0; j < d; ++j) narrow_[j] = store.narrow(x[j], j);
+    missing_ = store.missing() || any_missing(x_);
+    slack_ = slack_of_norm(norm_of(store.norm(), store.categorical(), narrow_.data(), d, 1), d);
+}
+
+/// The distance in scaled units up to which a lane must be looked at, all but the block's own slack. Weighting up what
+/// is present weights up the errors too, at most by the number of dimensions.
+float Scan::narrow_bound(const BlockStore& store, double power) const noexcept {
+    if (power == kInfinity) return kEmptyLane;
+    const double scale = store.norm() == Norm::mixed ? 1.0 : store.scale_[0];
+    const double slack = missing_ ? (slack_ + store.scale_[1]) * static_cast<double>(store.dimensions()) : slack_;
+    const double bound = (distance_of_power(store.norm(), power) * scale + slack) * rounding_factor(store.dimensions());
+    return static_cast<float>(bound);
+}
+
+void Scan::nearest(const BlockStore& store, std::size_t first, std::size_t last, std::span<const std::int64_t> ids,
+                   NearestSet& best, std::size_t skip) const {
+    if (first >= last) return;
+    const auto norm = static_cast<std::size_t>(store.norm());
+    const auto next = missing_ ? scan_kernels().next_masked[norm] : scan_kernels().next[norm];
+    const ScanBlocks blocks{store.blocks_.data(), store.slack_.data(), store.dimensions(), store.categorical()};
+    const std::size_t end = (last + kBlockLanes - 1) / kBlockLanes;
+    float bound = narrow_bound(store, best.bound());
+    for (std::size_t b = first / kBlockLanes; b < end; ++b) {
+        unsigned lanes = 0;
+        b = next(blocks, narrow_.data(), b, end, bound, &lanes);
+        if (b == end) return;
+        for (; lanes != 0; lanes &= lanes - 1) {
+            const std::size_t i = b * kBlockLanes + static_cast<std::size_t>(std::countr_zero(lanes));
+            if (i < first || i >= last || i == skip) continue;
+            const double power = plain(store, x_.data(), store.row(i).data(), missing_, best.bound());
+            best.offer({power, ids.empty() ? static_cast<std::int64_t>(i) : ids[i], static_cast<std::int64_t>(i)});
+        }
+        bound = narrow_bound(store, best.bound());
+    }
+}
+
+void Scan::powers(const BlockStore& store, std::size_t first, std::size_t last, std::span<double> out) const {
+    for (std::size_t i = first; i < last; ++i)
+        out[i - first] = plain(store, x_.data(), store.row(i).data(), missing_, kInfinity);
+}
+
+void Scan::rough_powers(const BlockStore& store, std::span<float> out) const {
+    const auto norm = static_cast<std::size_t>(store.norm());
+    const ScanBlocks blocks{store.blocks_.data(), store.slack_.data(), store.dimensions(), store.categorical()};
+    (missing_ ? scan_kernels().powers_masked : scan_kernels().powers)[norm](blocks, narrow_.data(), 0,
+                                                                            store.slack_.size(), out.data());
+}
+
+// -- all with all
+// ------------------------------------------------------------------------------------------------------
+
+namespace {
+
+void write_found(const NearestSet& best, std::size_t i, std::span<std::int64_t> position, std::span<double> power) {
+    const std::size_t k = best.k();
+    const auto found = best.found();
+    for (std::size_t r = 0; r < k; ++r) {
+        position[i * k + r] = r < found.size() ? found[r].position : -1;
+        power[i * k + r] = r < found.size() ? found[r].power : kInfinity;
+    }
+}
+
+}  // namespace
+
+void all_nearest(const BlockStore& store, std::size_t k, std::span<const std::int64_t> ids, int threads,
+                 std::span<std::int64_t> out_position, std::span<double> out_power, std::atomic<std::int64_t>* done,
+                 const StopFlag* stop) {
+    const std::size_t n = store.size(), d = store.dimensions();
+    const std::size_t n_blocks = (n + kBlockLanes - 1) / kBlockLanes;
+    const std::size_t tile = std::max<std::size_t>(1, kTileBytes / (sizeof(float) * kBlockLanes * d));
+    const ScanBlocks blocks{store.blocks_.data(), store.slack_.data(), d, store.categorical()};
+    const auto next = scan_kernels().next_of_four[static_cast<std::size_t>(store.norm())];
+
+    const auto one_by_one = [&](std::size_t first, std::size_t last) {
+        Scan scan;
+        NearestSet best;
+        for (std::size_t i = first; i < last; ++i) {
+            scan.open(store, store.row(i).data());
+            best.reset(k);
+            scan.nearest(store, 0, n, ids, best, i);
+            write_found(best, i, out_position, out_power);
+        }
+    };
+    const auto in_tiles = [&](std::size_t first, std::size_t last) {
+        const std::size_t size = last - first;
+        std::vector<Scan> scans(size);
+        std::vector<NearestSet> best(size, NearestSet(k));
+        std::vector<float> bounds(kGroup, kEmptyLane);
+        for (std::size_t q = 0; q < size; ++q) scans[q].open(store, store.row(first + q).data());
+        for (std::size_t begin = 0; begin < n_blocks; begin += tile) {
+            const std::size_t end = std::min(n_blocks, begin + tile);
+            for (std::size_t four = 0; four < size; four += 4) {
+                const float* x[4];
+                for (std::size_t q = 0; q < 4; ++q) x[q] = scans[std::min(four + q, size - 1)].narrow_.data();
+                for (std::size_t b = begin; b < end; ++b) {
+                    unsigned lanes[4];
+                    b = next(blocks, x, b, end, bounds.data() + four, lanes);
+                    if (b == end) break;
+                    for (std::size_t q = four; q < std::min(four + 4, size); ++q) {
+                        for (unsigned left = lanes[q - four]; left != 0; left &= left - 1) {
+                            const std::size_t i = b * kBlockLanes + static_cast<std::size_t>(std::countr_zero(left));
+                            if (i >= n || i == first + q) continue;
+                            const double power =
+                                plain(store, scans[q].x_.data(), store.row(i).data(), false, best[q].bound());
+                            const auto at = static_cast<std::int64_t>(i);
+                            best[q].offer({power, ids.empty() ? at : ids[i], at});
+                        }
+                        bounds[q] = scans[q].narrow_bound(store, best[q].bound());
+                    }
+                }
+            }
+        }
+        for (std::size_t q = 0; q < size; ++q) write_found(best[q], first + q, out_position, out_power);
+    };
+    parallel_for(n, kGroup, threads, [&](std::size_t first, std::size_t last) {
+        if (stop != nullptr && stop->is_set()) return;
+        if (store.missing()) {
+            one_by_one(first, last);
+        } else {
+            in_tiles(first, last);
+        }
+        if (done != nullptr) done->fetch_add(static_cast<std::int64_t>(last - first), std::memory_order_relaxed);
+    });
+}
+
+}  // namespace anystream

@@ -1,0 +1,5 @@
+"""Anytime nearest neighbours: exemplars under any distance, the useful ones first, refined while the budget lasts."""
+
+from anystream.neighbors.classifier import AnytimeNeighborsClassifier
+
+__all__ = ["AnytimeNeighborsClassifier"]

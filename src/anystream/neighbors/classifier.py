@@ -1,0 +1,402 @@
+"""Anytime nearest neighbours as a classifier."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from anystream.anytime.base import AnytimeClassifierMixin
+from anystream.anytime.budget import Budget
+from anystream.anytime.class_labels import class_numbers, extend_classes
+from anystream.anytime.query import Query
+from anystream.anytime.river_face import RiverFaceMixin
+from anystream.anytime.stages import check_stages
+from anystream.model_file import ModelFile
+from anystream.neighbors.distances import Distance, make_distance
+from anystream.neighbors.exemplars import Exemplars
+from anystream.neighbors.file import model_from_file, model_to_file
+from anystream.neighbors.fitting import fit_exemplars, merged
+from anystream.neighbors.orderings import ordering_named
+from anystream.neighbors.query import NeighborsQuery
+from anystream.neighbors.records import check_records, labelled_records
+
+
+class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, BaseEstimator):
+    """Anytime nearest neighbours: the useful exemplars are compared first.
+
+    A query sees one exemplar of each class at once, and then one after another in the order that `fit` chose; it can be
+    stopped at any time, and when it has seen all of them its answer is that of plain nearest neighbours. A step is one
+    exemplar compared.
+
+    Parameters
+    ----------
+    ordering : {"greedy", "simple_rank", "best_drop", "drop1", "drop2", "drop3", "random"}, default="greedy"
+        In which order exemplars are compared. ``"simple_rank"`` is the paper's [1]_; see
+        `anystream.neighbors.orderings`.
+    metric : str or callable, default="euclidean"
+        The distance: a name of `anystream.neighbors.distances`, or a function of two objects. Named ones run in the
+        native core; a function is called for every comparison, which is as slow as it is.
+    metric_params : dict, optional
+        What the distance takes: ``{"band": 0.1}`` (dtw), ``{"categorical": [0, 3]}`` (gower), ``{"VI": …}``
+        (mahalanobis).
+    scaling : {None, "minmax", "standard"}, default=None
+        Brings features to one scale, learned by `fit` or the first `partial_fit` and kept.
+    search : {"ordered", "inverted"}, default="ordered"
+        ``"inverted"`` makes the order depend on the query: the first exemplars are prototypes, all others lie in the
+        list of their nearest prototype, and lists are visited from the nearest on. Where the triangle inequality
+        holds it skips what cannot matter and certifies the end early.
+    k : int, default=1
+        How many nearest exemplars vote. 1 is best on short budgets.
+    trim : {None, "auto"}, default=None
+        ``"auto"`` drops the noisy end of the order if internal cross-validation finds that it does harm.
+    window : int, optional
+        Most exemplars to keep; the oldest leaves.
+    max_bytes : int, optional
+        Most bytes of memory for exemplars that are vectors or series; the oldest leaves.
+    budget : int, default=2000
+        Steps per record that calls without a budget of their own spend.
+    seed : int, default=0
+        Seeds what an ordering draws.
+    n_jobs : int, optional
+        Threads for ordering and for batches; None or -1 is one per core. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The class labels. Those that appear later are appended.
+    exemplars_ : Exemplars or CallableExemplars
+        The exemplars in the order of visits.
+
+    Notes
+    -----
+    Distances are decided in float64: exhausted answers are those of scikit-learn's ``KNeighborsClassifier`` with
+    ``algorithm="brute"``, ties going to the lowest index of the training data. Missing values (NaN) are left out of
+    Euclidean, Manhattan, Chebyshev and Gower distances and the rest is weighted up.
+
+    `partial_fit` places a new exemplar where it helps: among the first ones if it sets right more of its neighbours
+    than it spoils, else at the end. It moves O(log n) others. `predict` may run in many threads while one learns.
+
+    References
+    ----------
+    .. [1] Ueno, Xi, Keogh, Lee, "Anytime classification using the nearest neighbor algorithm with applications to
+       stream mining", ICDM 2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = AnytimeNeighborsClassifier().fit(X[::2], y[::2])
+    >>> for budget in (0, 20, 200):
+    ...     print(budget, round(model.set_params(budget=budget).score(X[1::2], y[1::2]), 2))
+    0 0.8...
+    20 0.9...
+    200 0.9...
+    >>> names = AnytimeNeighborsClassifier(metric="edit").fit(["Meier", "Maier", "Rossi", "Russo"], [0, 0, 1, 1])
+    >>> names.predict(["Mayer", "Rosso"])
+    array([0, 1])
+    """
+
+    kind: ClassVar[str] = "neighbors"
+
+    def __init__(
+        self,
+        *,
+        ordering: str = "greedy",
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        scaling: str | None = None,
+        search: str = "ordered",
+        k: int = 1,
+        trim: str | None = None,
+        window: int | None = None,
+        max_bytes: int | None = None,
+        budget: int = 2000,
+        seed: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.ordering = ordering
+        self.metric = metric
+        self.metric_params = metric_params
+        self.scaling = scaling
+        self.search = search
+        self.k = k
+        self.trim = trim
+        self.window = window
+        self.max_bytes = max_bytes
+        self.budget = budget
+        self.seed = seed
+        self.n_jobs = n_jobs
+
+    # -- learning --------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Order all exemplars.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_objects, n_features), or list of texts or objects
+            Exemplars, as the distance takes them.
+        y : array-like of shape (n_objects,)
+            Their classes.
+        """
+        self._check_parameters()
+        points, labels = self._validate_training(X, y, reset=True)
+        classes, numbers = np.unique(labels, return_inverse=True)
+        self.exemplars_ = fit_exemplars(self, points, numbers.astype(np.int32), len(classes))
+        self.classes_ = classes
+        self._name_columns()
+        return self
+
+    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Learn exemplars one by one; a new model begins with them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_objects, n_features), or list of texts or objects
+            Exemplars, as the distance takes them.
+        y : array-like of shape (n_objects,)
+            Their classes; new ones may appear at any time.
+        classes : array-like, optional
+            Classes that may come later, so that `classes_` is complete from the beginning.
+        """
+        self._check_parameters()
+        fresh = not hasattr(self, "exemplars_")
+        points, labels = self._validate_training(X, y, reset=fresh)
+        known = getattr(self, "classes_", None)
+        if classes is not None:
+            known = extend_classes(known, classes)
+        self._insert(points, labels, known)
+        if fresh:
+            self._name_columns()
+        return self
+
+    @classmethod
+    def merge(cls, models: Sequence[Self]) -> Self:
+        """One model of the exemplars of all; parameters and scale are those of the first.
+
+        The orders are interleaved: what came early in its own model comes early in the whole.
+        """
+        if not models:
+            raise ValueError("there is no model to merge; give at least one")
+        for model in models:
+            if list(getattr(model, "columns_", ())) != list(getattr(models[0], "columns_", ())):
+                raise ValueError(
+                    "the models know different features; merge models that were fitted on the same columns"
+                )
+        whole = models[0].clone()
+        classes = models[0].classes_
+        for model in models[1:]:
+            classes = extend_classes(classes, model.classes_)
+        whole.exemplars_ = merged(
+            whole, models, [class_numbers(classes, model.classes_) for model in models], len(classes)
+        )
+        whole.classes_ = classes
+        for name in ("columns_", "n_features_in_", "feature_names_in_"):
+            if hasattr(models[0], name):
+                setattr(whole, name, getattr(models[0], name))
+        return whole
+
+    @property
+    def memory_bytes_(self) -> int:
+        """Bytes of memory that the exemplars hold; what a mapped file lends is not counted."""
+        return self.exemplars_.own_bytes
+
+    def leave_one_out_profile(
+        self, stages: Sequence[int] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """What accuracy to expect after how many steps, from the exemplars themselves.
+
+        Each exemplar is classified by the others. This is the paper's measurable quality [1]_: slightly optimistic,
+        because the order was made for these exemplars.
+
+        Parameters
+        ----------
+        stages : sequence of int, optional
+            Ascending numbers of steps. Default: 0 and the powers of two.
+
+        Returns
+        -------
+        stages, accuracy : arrays of shape (n_stages,)
+        """
+        check_is_fitted(self)
+        if stages is None:
+            doubling = [0] + [2**i for i in range(max(1, math.ceil(math.log2(max(2, len(self.exemplars_))))) + 1)]
+            stages = doubling
+        steps = check_stages(stages)
+        return steps, self.exemplars_.leave_one_out(self.k, steps, self._threads()).mean(axis=0)
+
+    # -- what the contract asks --------------------------------------------------------------------------------------
+
+    def query(self, x: Any = None, *, state: Any = None) -> Query:
+        """One classification to be refined step by step.
+
+        Parameters
+        ----------
+        x : record, optional
+            An array of shape (n_features,), a text or an object, as the distance takes it.
+        state : optional
+            The `state` of an earlier query of this model, instead of `x`: the query goes on from there.
+        """
+        if self._takes() in ("vectors", "series") or x is None:
+            return super().query(x, state=state)
+        check_is_fitted(self)
+        if state is not None:
+            raise TypeError("query takes a record or the state of an earlier query, and not both")
+        return self._open_query(check_records([x], self._takes())[0])
+
+    def _answer(self, queries: Any, budget: Budget) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
+        return self.exemplars_.answer(queries, self.k, budget, self._threads())
+
+    def _staged_proba(self, queries: Any, stages: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
+        out = self.exemplars_.staged(queries, self.k, stages, self._threads())
+        for stage in range(len(stages)):
+            yield out[:, stage]
+
+    def _open_query(self, row: Any) -> Query:
+        return NeighborsQuery(self, row, self.exemplars_.open(row, self.k))
+
+    def _resume_query(self, state: Any) -> Query:
+        if not isinstance(state, tuple) or len(state) != 2:
+            raise TypeError(f"state is a {type(state).__name__}; use the `state` of a query of this model")
+        record, rest = state
+        return NeighborsQuery(self, record, self.exemplars_.resume(record, self.k, rest))
+
+    def _label_row(self, row: NDArray[np.float64]) -> int:
+        return self.exemplars_.label_one(row, self.k, self.budget)
+
+    def _proba_row(self, row: NDArray[np.float64]) -> list[float]:
+        return self.exemplars_.proba_one(row, self.k, self.budget)
+
+    def _learn_rows(self, rows: NDArray[np.float64], labels: NDArray[Any]) -> None:
+        if not hasattr(self, "exemplars_"):
+            self._check_parameters()
+            if self._takes() not in ("vectors", "series"):
+                raise ValueError(f"metric is {self.metric!r}; records by name are vectors, so use a metric for vectors")
+            self.n_features_in_ = rows.shape[1]
+        self._insert(rows, labels, getattr(self, "classes_", None))
+
+    def _widen(self, n_features: int) -> None:
+        self.exemplars_.widen(n_features)
+        self.n_features_in_ = n_features
+        vars(self).pop("feature_names_in_", None)
+
+    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        return model_to_file(self)
+
+    @classmethod
+    def _from_file(cls, file: ModelFile, *, mapped: bool) -> Self:
+        return model_from_file(cls, file, mapped=mapped)
+
+    # -- parameters and validation -----------------------------------------------------------------------------------
+
+    def _insert(self, points: Any, labels: NDArray[Any], known: NDArray[Any] | None) -> None:
+        classes = extend_classes(known, labels)
+        numbers = class_numbers(classes, labels)
+        if hasattr(self, "exemplars_"):
+            self.exemplars_.insert(points, numbers)
+            self.exemplars_.declare_classes(len(classes))
+        else:
+            if not callable(self.metric) and self._new_distance().needs_data:
+                raise ValueError(
+                    f"metric {self.metric!r} with scaling {self.scaling!r} learns how to measure from many records; "
+                    "begin with fit, or scale the stream before (for instance with river's StandardScaler)"
+                )
+            exemplars = fit_exemplars(self, points[:1], numbers[:1], len(classes), one_by_one=True)
+            if len(numbers) > 1:
+                exemplars.insert(points[1:], numbers[1:])
+            self.exemplars_ = exemplars
+        self.classes_ = classes
+
+    def _new_distance(self) -> Distance:
+        return make_distance(self.metric, self.metric_params, self.scaling)
+
+    def _takes(self) -> str:
+        """What kind of records the metric compares."""
+        if callable(self.metric):
+            return "objects"
+        return self._new_distance().records
+
+    def _user_distance(self, native: float) -> float:
+        exemplars = self.exemplars_
+        return exemplars.distance.distance(native) if isinstance(exemplars, Exemplars) else native
+
+    def _check_parameters(self) -> None:
+        ordering_named(self.ordering)
+        if callable(self.metric):
+            for name in ("metric_params", "scaling", "max_bytes"):
+                if getattr(self, name) is not None:
+                    raise ValueError(f"{name} is {getattr(self, name)!r}, but the metric is a callable; leave it out")
+        else:
+            self._new_distance()
+        if self.search not in ("ordered", "inverted"):
+            raise ValueError(f"search is {self.search!r}; use 'ordered' or 'inverted'")
+        if self.trim not in (None, "auto"):
+            raise ValueError(f"trim is {self.trim!r}; use None or 'auto'")
+        _whole("k", self.k, least=1)
+        _whole("budget", self.budget)
+        for name in ("window", "max_bytes"):
+            if getattr(self, name) is not None:
+                _whole(name, getattr(self, name), least=1)
+                if self.search == "inverted":
+                    raise ValueError(f"{name} is {getattr(self, name)!r}; lists cannot forget, so use search='ordered'")
+        if callable(self.metric) and self.search == "inverted":
+            raise ValueError(
+                "search is 'inverted', but the metric is a callable; use search='ordered' or a named metric"
+            )
+        if self.max_bytes is not None and self._takes() == "texts":
+            raise ValueError(f"max_bytes is {self.max_bytes!r}, but texts differ in length; use window")
+
+    def _capacity(self) -> int:
+        """Most exemplars; 0 for no limit."""
+        limits = [] if self.window is None else [int(self.window)]
+        if self.max_bytes is not None:
+            width = self.n_features_in_ + 1  # one more for records without direction
+            # a row and a block lane of each feature, a trait, a label, a serial; vectors grow by doubling
+            each = 2 * (12 * width + 8 * 32 + 12)
+            limits.append(int(self.max_bytes) // each)
+            if limits[-1] < 1:
+                raise ValueError(f"max_bytes is {self.max_bytes}; one exemplar needs up to {each}")
+        return min(limits, default=0)
+
+    def _threads(self) -> int:
+        return 0 if self.n_jobs is None or self.n_jobs < 0 else self.n_jobs
+
+    def _name_columns(self) -> None:
+        if self._takes() in ("vectors", "series"):
+            names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+            self.columns_ = {name: column for column, name in enumerate(names)}
+
+    def _validate_queries(self, X: Any) -> Any:
+        takes = self._takes()
+        return super()._validate_queries(X) if takes in ("vectors", "series") else check_records(X, takes)
+
+    def _validate_training(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, NDArray[Any]]:
+        takes = self._takes()
+        if takes in ("vectors", "series"):
+            return super()._validate_training(X, y, reset=reset)
+        return labelled_records(X, y, takes)
+
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        try:
+            distance = None if callable(self.metric) else self._new_distance()
+        except ValueError:  # fit says what is wrong
+            return tags
+        tags.input_tags.allow_nan = distance is not None and distance.allows_missing
+        tags.input_tags.two_d_array = distance is None or distance.records != "texts"
+        tags.input_tags.string = distance is not None and distance.records == "texts"
+        return tags
+
+
+def _whole(name: str, value: object, least: int = 0) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} is {value!r}; use a whole number from {least} on")
+    return int(value)

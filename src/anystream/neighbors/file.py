@@ -1,0 +1,105 @@
+"""A neighbours classifier as metadata and arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anystream import _native
+from anystream.anytime.class_labels import labels_from_json, labels_to_json
+from anystream.model_file import (
+    ArraySpec,
+    ModelFile,
+    ModelFileError,
+    check_arrays,
+    require_kind,
+    require_metadata,
+)
+from anystream.neighbors.exemplars import Exemplars
+
+if TYPE_CHECKING:
+    from anystream.neighbors.classifier import AnytimeNeighborsClassifier
+
+Model = TypeVar("Model", bound="AnytimeNeighborsClassifier")
+
+_COMMON = {
+    "label": ArraySpec("int32", ("exemplars",), low=0, high="classes-1"),
+    "serial": ArraySpec("int64", ("exemplars",), low=0),
+    "layout": ArraySpec("int64", (5,), low=0),
+    "list": ArraySpec("int64", ("borders",), low=0, high="exemplars", sorted=True),
+    "centre_distance": ArraySpec("float64", ("listed",), low=0),
+}
+_BLOCKS = {
+    "rows": ArraySpec("float64", ("values",)),
+    "blocks": ArraySpec("float32", ("lanes",)),
+    "slack": ArraySpec("float32", ("blocks",), low=0),
+    "origin": ArraySpec("float64", ("width",), finite=True),
+    "scale": ArraySpec("float64", (2,), low=0, finite=True),
+    "missing": ArraySpec("uint8", (1,), high=1),
+}
+_PAIRS = {
+    "values": ArraySpec("float64", ("values",), finite=True),
+    "first": ArraySpec("int64", ("exemplars",), low=0, high="values"),
+    "length": ArraySpec("int64", ("exemplars",), low=0, high="values"),
+    "traits": ArraySpec("float64", ("traits",), finite=True),
+}
+_LEARNED = "learned."
+
+
+def model_to_file(model: AnytimeNeighborsClassifier) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """What `model_from_file` needs to make the model again."""
+    exemplars = model.exemplars_
+    if not isinstance(exemplars, Exemplars):
+        raise TypeError(
+            "a model with a Python metric cannot be kept in a file that holds no code; pickle it, or use a named metric"
+        )
+    metadata = {
+        "parameters": _as_json(model.get_params()),
+        "classes": labels_to_json(model.classes_),
+        "columns": labels_to_json(np.array(list(model.columns_))) if hasattr(model, "columns_") else None,
+        "named": hasattr(model, "feature_names_in_"),
+    }
+    learned = {_LEARNED + name: array for name, array in exemplars.distance.learned.items()}
+    return metadata, {**exemplars.gallery.arrays(), **learned}
+
+
+def model_from_file(cls: type[Model], file: ModelFile, *, mapped: bool) -> Model:
+    """The model of a file, every value checked before it is used."""
+    require_kind(file, cls.kind, (cls.file_version,))
+    model = cls()
+    parameters = require_metadata(file, "parameters", dict)
+    classes = labels_from_json(file, "classes")
+    try:
+        model.set_params(**parameters)
+        model._check_parameters()
+        distance = model._new_distance()
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"{file.path}: the parameters are not those of such a model: {error}") from None
+    names = [name for name in file.arrays if name.startswith(_LEARNED)]
+    learned = {name: ArraySpec("float64", (f"learned{i}",), finite=True) for i, name in enumerate(names)}
+    kind = _BLOCKS if "blocks" in file.arrays else _PAIRS
+    arrays, _ = check_arrays(file, {**_COMMON, **kind, **learned}, {"classes": len(classes)})
+    try:
+        distance.learned = {name.removeprefix(_LEARNED): np.array(arrays.pop(name)) for name in learned}
+        gallery = _native.NeighborsGallery.from_arrays(distance.native, len(classes), model._capacity(), arrays)
+    except (KeyError, IndexError, OverflowError, TypeError, ValueError) as error:
+        raise ModelFileError(f"{file.path}: {error}; restore the file from a copy or save the model again") from None
+    model.exemplars_ = Exemplars(distance, gallery)
+    model.classes_ = classes
+    if file.metadata.get("columns") is not None:
+        columns = labels_from_json(file, "columns")
+        model.n_features_in_ = len(columns)
+        model.columns_ = {name: column for column, name in enumerate(columns.tolist())}
+        if require_metadata(file, "named", bool):
+            model.feature_names_in_ = np.asarray(columns, dtype=object)
+    return model
+
+
+def _as_json(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters with arrays as lists."""
+    params = parameters["metric_params"]
+    if params is not None:
+        params = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in params.items()}
+    return parameters | {"metric_params": params}

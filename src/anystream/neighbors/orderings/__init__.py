@@ -1,0 +1,28 @@
+"""The order in which queries look at exemplars, by name."""
+
+from __future__ import annotations
+
+from anystream.neighbors.orderings.base import Ordering, OrderingTask
+from anystream.neighbors.orderings.best_drop import best_drop, drop1, drop2, drop3
+from anystream.neighbors.orderings.greedy import greedy
+from anystream.neighbors.orderings.random import random
+from anystream.neighbors.orderings.simple_rank import simple_rank
+
+__all__ = ["ORDERINGS", "Ordering", "OrderingTask", "ordering_named"]
+
+ORDERINGS: dict[str, Ordering] = {
+    "greedy": greedy,
+    "simple_rank": simple_rank,
+    "best_drop": best_drop,
+    "drop1": drop1,
+    "drop2": drop2,
+    "drop3": drop3,
+    "random": random,
+}
+
+
+def ordering_named(name: object) -> Ordering:
+    """The ordering of that name."""
+    if not isinstance(name, str) or name not in ORDERINGS:
+        raise ValueError(f"ordering is {name!r}; use one of {', '.join(ORDERINGS)}")
+    return ORDERINGS[name]

@@ -1,0 +1,51 @@
+"""KAOGINC gives the very answers of the plain reference, batch after batch, through changes."""
+
+import numpy as np
+import pytest
+from tests.reference.kaoginc import PlainKAOGINC
+
+from anystream.graph import KAOGINCClassifier
+from anystream.streams import SEA, MovingGaussians, Sine
+
+SIZE, N_BATCHES = 20, 15
+DRIFTS = (SIZE * 6, SIZE * 11)
+STREAMS = {
+    "sine": Sine(concepts=("sine1", "sine1_reversed", "sine2"), drifts=DRIFTS, seed=1),
+    "sea": SEA(concepts=(7, 9.5, 5), drifts=DRIFTS, noise=0.1, seed=2),
+    "gauss": MovingGaussians(concepts=("plain", "swapped", "plain"), drifts=DRIFTS, seed=3),
+}
+CASES = {
+    "default": {},
+    "no floors, small": {"k_floors": (0.0,), "max_vertices": 90},
+    "scaled, no moments": {"metric": "scaled", "moments": False},
+    "dropped, missed changes alone": {"isolated": "drop", "on_change": "ignore"},
+    "pruned": {"pruning": "repeated", "moments": False},
+}
+LETTERS = {"paper": {"tau": 60}, "paper, once": {"pruning": "once", "tau": None}}
+
+
+def plain(model):
+    p = model.get_params()
+    names = ("k_floors", "metric", "moments", "isolated", "on_change", "missed_changes", "pruning", "tau")
+    return PlainKAOGINC(*(p[name] for name in names), 2, p["max_vertices"])
+
+
+def models():
+    for name, changes in CASES.items():
+        yield name, KAOGINCClassifier(batch_size=SIZE, **changes)
+    for name, changes in LETTERS.items():
+        yield name, KAOGINCClassifier.paper(batch_size=SIZE, **changes)
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize(("name", "model"), list(models()), ids=lambda value: value if isinstance(value, str) else "")
+def test_every_answer_is_that_of_the_reference(name, model, stream):
+    model, reference = model.clone(), plain(model)
+    batches = STREAMS[stream].batches(SIZE)
+    for number in range(N_BATCHES):
+        X, y = next(batches)
+        if number:
+            assert np.array_equal(model.predict(X), reference.predict(X)), f"batch {number}"
+        model.partial_fit(X, y, classes=[0, 1])
+        reference.learn(X, y)
+        assert len(model.principal_.components) == len(reference.graph), f"batch {number}"

@@ -1,0 +1,28 @@
+"""Learned metrics in plain NumPy."""
+
+import numpy as np
+
+
+def neighbour_objective(Z, y, weight):
+    """Mean log probability of the right class when every row is classified by Gaussian kernels over the others."""
+    distance = ((Z[:, None, :] - Z[None, :, :]) ** 2 * weight).sum(axis=2)
+    np.fill_diagonal(distance, np.inf)
+    kernel = np.exp(-(distance - distance.min(axis=1, keepdims=True)))
+    right = (kernel * (y[:, None] == y)).sum(axis=1) / kernel.sum(axis=1)
+    return np.where(right > 0, np.log(np.where(right > 0, right, 1.0)), 0.0).mean()
+
+
+def apply(X, metric):
+    """Each feature along its curve, shifted, then the linear map."""
+    d = len(metric.shift)
+    Y = X.copy()
+    if len(metric.knots):
+        knots, levels = metric.knots.reshape(d, -1), metric.levels.reshape(d, -1)
+        for j in range(d):
+            if knots[j, 0] == knots[j, -1]:  # no curve
+                continue
+            Y[:, j] = np.where(np.isnan(X[:, j]), np.nan, np.interp(X[:, j], knots[j], levels[j]))
+    Y = Y - metric.shift
+    if len(metric.matrix):
+        return np.where(np.isnan(Y), 0.0, Y) @ metric.matrix.reshape(d, d)
+    return Y * metric.factor if len(metric.factor) else Y

@@ -1,0 +1,112 @@
+"""Bulk loading by mixture reduction: Goldberger's regroup and refit, and EM over virtual samples."""
+
+import numpy as np
+
+from tests.reference.hilbert import cells, z_key
+from tests.reference.packing import means_of
+from tests.reference.tree_shape import build_bottom_up, moments
+
+
+def expected_log_density(mean_f, variance_f, mean_g, variance_g):
+    """Average of log g over f; KL(f || g) is its negative, up to a constant of f."""
+    return -0.5 * (np.log(variance_g) + ((mean_f - mean_g) ** 2 + variance_f) / variance_g).sum()
+
+
+def first_mapping(level, fanout):
+    """Map 0.75 M entries to each group, along the z-curve."""
+    keys = [z_key(cell) for cell in cells(means_of(level))]
+    mapping = np.empty(len(level), int)
+    for rank, i in enumerate(sorted(range(len(level)), key=lambda i: (keys[i], i))):
+        mapping[i] = rank // max(2, fanout * 3 // 4)
+    return mapping
+
+
+def goldberger(points, fanout, kernel_variance):
+    """Regroup and refit while the distance d(f, g) falls."""
+
+    def group(level):
+        mapping = first_mapping(level, fanout)
+        groups, distance = mapping.max() + 1, np.inf
+        while True:
+            fitted = {j: moments([level[i] for i in np.flatnonzero(mapping == j)]) for j in set(mapping)}
+            density = np.full((len(level), groups), -np.inf)
+            for i, (_, _, mean, variance) in enumerate(level):
+                for j, (_, mean_g, variance_g) in fitted.items():
+                    density[i, j] = expected_log_density(mean, variance, mean_g, variance_g)
+            mapping = density.argmax(axis=1)
+            now = -sum(entry[1] * density[i].max() for i, entry in enumerate(level))
+            if not distance - now > 1e-9 * abs(distance) and np.isfinite(distance):
+                return keep_fanout(level, mapping, fanout, lambda i, j, size, log_g: log_g)
+            distance = now
+
+    return build_bottom_up(points, fanout, group, kernel_variance)
+
+
+def virtual_sampling(points, fanout, kernel_variance):
+    """EM in which entry i stands for a block of R_i samples."""
+
+    def group(level):
+        mapping = first_mapping(level, fanout)
+        means, variances = means_of(level), np.array([variance for *_, variance in level])
+        r = np.array([weight for _, weight, _, _ in level])
+        z = (mapping[:, None] == np.arange(mapping.max() + 1)).astype(float)
+        before = -np.inf
+        for _ in range(20):
+            joint = np.full(z.shape, -np.inf)
+            for j in range(z.shape[1]):
+                share = z[:, j] * r
+                if z[:, j].sum() <= 1e-9:
+                    continue
+                mean = share @ means / share.sum()
+                variance = share @ ((means - mean) ** 2 + variances) / share.sum()
+                for i in range(len(level)):
+                    density = expected_log_density(means[i], variances[i], mean, variance)
+                    joint[i, j] = np.log(z[:, j].mean()) + r[i] * density
+            peak = joint.max(axis=1, keepdims=True)
+            total = peak + np.log(np.exp(joint - peak).sum(axis=1, keepdims=True))
+            if total.mean() - before <= 1e-2:
+                break
+            before = total.mean()
+            z = np.exp(joint - total)
+
+        def responsibility(i, j, size, log_g):
+            return r[i] * log_g + np.log(size / len(level))
+
+        return keep_fanout(level, joint.argmax(axis=1), fanout, responsibility)
+
+    return build_bottom_up(points, fanout, group, kernel_variance)
+
+
+def keep_fanout(level, mapping, fanout, closeness):
+    """Cut groups that are too full, then let lone entries join the closest group with room."""
+    groups = [piece for j in sorted(set(mapping)) for piece in cut(level, list(np.flatnonzero(mapping == j)), fanout)]
+    for j, lone in enumerate(groups):
+        if len(lone) != 1:
+            continue
+        _, _, mean, variance = level[lone[0]]
+        close = {}
+        for k, g in enumerate(groups):
+            if k != j and 0 < len(g) < fanout:
+                _, mean_g, variance_g = moments([level[i] for i in g])
+                log_g = expected_log_density(mean, variance, mean_g, variance_g)
+                close[k] = closeness(lone[0], k, len(g), log_g)
+        if close:
+            groups[max(close, key=close.__getitem__)].append(lone[0])
+            groups[j] = []
+    return [g for g in groups if g]
+
+
+def cut(level, members, fanout):
+    """Halve a group at its mean in the dimension of its highest variance until its pieces fit."""
+    if len(members) <= fanout:
+        return [members]
+    _, mean, variance = moments([level[i] for i in members])
+    means = means_of([level[i] for i in members])
+    for a in (int(np.argmax(variance)), int(np.argmax(((means - mean) ** 2).sum(axis=0)))):
+        low = means[:, a] <= mean[a]
+        if 0 < low.sum() < len(low):
+            break
+    else:
+        low = np.arange(len(members)) < len(members) // 2
+    halves = [[m for m, is_low in zip(members, low, strict=True) if is_low == side] for side in (True, False)]
+    return cut(level, halves[0], fanout) + cut(level, halves[1], fanout)
