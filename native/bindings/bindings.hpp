@@ -64,6 +64,8 @@ struct Counter {
 void bind_stop(nb::module_& m);
 void bind_bayes_tree(nb::module_& m);
 void bind_tree_shape(nb::module_& m);
+void bind_subspace(nb::module_& m);
+void bind_microclusters(nb::module_& m);
 void bind_bayes_margin(nb::module_& m);
 void bind_scan(nb::module_& m);
 void bind_neighbors(nb::module_& m);

@@ -5,6 +5,8 @@ NB_MODULE(_native, m) {
     anystream::bindings::bind_stop(m);
     anystream::bindings::bind_bayes_tree(m);
     anystream::bindings::bind_tree_shape(m);
+    anystream::bindings::bind_subspace(m);
+    anystream::bindings::bind_microclusters(m);
     anystream::bindings::bind_bayes_margin(m);
     anystream::bindings::bind_scan(m);
     anystream::bindings::bind_neighbors(m);

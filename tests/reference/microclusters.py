@@ -59,7 +59,6 @@ class MicroClusters:
         self.all, self.clusters, self.seen, self.next = [], [], 0, 0
         self.scale, self.scaled_at = np.ones(d), 0
         self.snapshots, self.held, self.chosen = {}, [], None
-        self.settled = []  # (time settled, x): points of clusters are tagged by when they were learned
 
     def distance(self, a, b):
         difference = (a - b) * self.scale
@@ -139,7 +138,8 @@ class MicroClusters:
             while number % 2 == 0:
                 number, order = number // 2, order + 1
             orders.setdefault(order, []).append(t)
-        self.snapshots = {t: self.snapshots[t] for ts in orders.values() for t in ts[: self.per_order]}
+        kept = {t for ts in orders.values() for t in ts[: self.per_order]} | {self.chosen}
+        self.snapshots = {t: members for t, members in self.snapshots.items() if t in kept}
 
     def horizon(self, since):
         """Clusters of the points that came after a snapshot; all of them if none did."""

@@ -299,13 +299,15 @@ void Clusters::take_snapshot() {
     for (const Cluster& cluster : clusters_)
         snapshot.clusters.push_back({cluster.id, cluster.count, cluster.observed, cluster.mean});
     snapshots_.push_back(std::move(snapshot));
-    // Of the snapshots whose number is divisible by 2^i but not by 2^(i + 1), the last `per_order` stay.
+    // Of the snapshots whose number is divisible by 2^i but not by 2^(i + 1), the last `per_order` stay,
+    // and the one that the horizon begins with.
     std::vector<std::size_t> of_order(64, 0);
     std::vector<Snapshot> kept;
     for (std::size_t s = snapshots_.size(); s-- > 0;) {
         const auto number = static_cast<std::uint64_t>(snapshots_[s].time / settings_.snapshot_every);
         const auto order = static_cast<std::size_t>(std::countr_zero(number));
-        if (of_order[order]++ < settings_.per_order) kept.push_back(std::move(snapshots_[s]));
+        const bool recent = of_order[order]++ < settings_.per_order;
+        if (recent || snapshots_[s].time == chosen_time_) kept.push_back(std::move(snapshots_[s]));
     }
     std::reverse(kept.begin(), kept.end());
     snapshots_ = std::move(kept);
