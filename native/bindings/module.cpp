@@ -11,7 +11,5 @@ NB_MODULE(_native, m) {
     anystream::bindings::bind_scan(m);
     anystream::bindings::bind_neighbors(m);
     anystream::bindings::bind_graph(m);
-    anystream::bindings::bind_subspace(m);
-    anystream::bindings::bind_microclusters(m);
     anystream::bindings::bind_drift(m);
 }

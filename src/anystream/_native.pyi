@@ -195,262 +195,6 @@ def build_shape(method: str, points: Annotated[NDArray[numpy.float64], dict(shap
     setting `stop` ends the work with BuildStopped.
     """
 
-def search_blocks(covariance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], most: int) -> tuple[list[int], list[int]]:
-    """
-    Blocks of dimensions by hill climbing on the likelihood: (order, first); block b is order[first[b]:first[b + 1]].
-    """
-
-def block_log2_density(points: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], covariance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], most: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
-    """log2 densities as queries compute them, for tests."""
-
-def static_mixture(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, components: int, threads: int = 0) -> tuple:
-    """
-    A mixture of diagonal Gaussians per class by EM: (class, weight, mean, variance, occupancy), flat.
-    """
-
-def maximise_margin(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], component_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], covariance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], occupancy: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], floor: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], kappa: float, lambda_: float, iterations: int, weights: bool, threads: int = 0) -> tuple:
-    """
-    Margin maximisation by extended Baum-Welch: ((class, weight, mean, covariance, occupancy), objectives).
-    """
-
-def margin_sums(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], component_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], covariance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], kappa: float, lambda_: float) -> tuple:
-    """
-    The objective F and the sums C, M and S (lower triangles) that its gradient is made of, for tests.
-    """
-
-def neighbour_gradient(z: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], gradient: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> float:
-    """
-    How well the neighbours of each row classify it under weighted distances, and its gradient by log weights.
-    """
-
-def apply_metric(records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], knots: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], levels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], factor: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], matrix: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
-    """
-    Records in the space of a metric: each feature along its curve, shifted, then a linear map.
-    """
-
-class BlockStore:
-    """
-    Vectors in blocks of 16. Reading may run concurrently, changing may not.
-    """
-
-    def __init__(self, dimensions: int, norm: str = 'euclidean', categorical: int = 0) -> None: ...
-
-    def __len__(self) -> int: ...
-
-    def assign(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None:
-        """Replace all vectors."""
-
-    def append(self, row: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
-        """Add one vector at the end."""
-
-    def swap_remove(self, i: int) -> None:
-        """Put the last vector in the place of vector i."""
-
-    def nearest(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int = 1, first: int = 0, last: int = 18446744073709551615) -> tuple:
-        """
-        Positions and distances of the k nearest at positions first to last - 1, nearest first.
-        """
-
-    def all_nearest(self, k: int, threads: int, position: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], distance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], done: Counter | None = None, stop: StopToken | None = None) -> None:
-        """
-        The k nearest others of every vector; -1 and infinity where there are fewer.
-        """
-
-class NeighborsMetric:
-    """Which distance, and what it needs to know."""
-
-    def __init__(self, name: str, width: int, categorical: int = 0, band: int = 0) -> None: ...
-
-    @property
-    def width(self) -> int: ...
-
-def neighbors_order(name: str, metric: NeighborsMetric, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, threads: int = 0, seed: int = 0, done: Counter | None = None, stop: StopToken | None = None) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
-    """The order in which exemplars are looked at, as indices."""
-
-def neighbors_order_of_distances(name: str, distances: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, threads: int = 0, seed: int = 0, done: Counter | None = None, stop: StopToken | None = None) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
-    """The order of objects whose distances are known."""
-
-class NeighborsQuery:
-    """One classification in progress."""
-
-    def refine(self, steps: int = -1, nanoseconds: int = -1, stop: StopToken | None = None) -> int:
-        """
-        Compare further exemplars within the limits (-1: none); return the steps taken.
-        """
-
-    def label(self) -> int:
-        """The number of the likeliest class."""
-
-    def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
-        """The shares of the votes."""
-
-    def state(self) -> tuple[int, int, int, int, list[tuple[float, int, int]]]:
-        """
-        Steps, position, list, its end, and the nearest (power, serial, position).
-        """
-
-    def nearest(self) -> list[tuple[int, float]]:
-        """Serials and distances of the nearest so far."""
-
-    @property
-    def steps(self) -> int:
-        """Exemplars compared so far."""
-
-    @property
-    def exhausted(self) -> bool:
-        """No further exemplar can change the label."""
-
-class NeighborsGallery:
-    """
-    Exemplars in the order of visits. Many threads may ask while one learns.
-    """
-
-    @staticmethod
-    def build(metric: NeighborsMetric, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], serials: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, capacity: int, head: int, threads: int) -> NeighborsGallery:
-        """
-        The records named by `order`, in that order; with `head` > 0 the first ones become lists.
-        """
-
-    @staticmethod
-    def from_arrays(metric: NeighborsMetric, classes: int, capacity: int, arrays: dict) -> NeighborsGallery:
-        """A gallery over borrowed arrays, checked."""
-
-    def __getstate__(self) -> tuple: ...
-
-    def __setstate__(self, arg: tuple, /) -> None: ...
-
-    def insert(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
-        """Learn records one by one: each is placed in the order."""
-
-    def declare_classes(self, classes: int) -> None:
-        """Make room for classes that have no exemplar yet."""
-
-    def widen(self, width: int) -> None:
-        """Add features that are missing in all exemplars so far."""
-
-    def arrays(self) -> dict:
-        """Every array, by name, read-only."""
-
-    def query(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int) -> NeighborsQuery:
-        """Open a query: the first exemplar of each class is compared."""
-
-    def resume(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, state: tuple[int, int, int, int, Sequence[tuple[float, int, int]]]) -> NeighborsQuery:
-        """Go on with a query that was suspended."""
-
-    def label_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, steps: int) -> int:
-        """The number of one record's likeliest class."""
-
-    def proba_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, steps: int) -> list[float]:
-        """One record's shares of the votes."""
-
-    def answer(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], exhausted: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
-        """Answer every record within the limits."""
-
-    def answer_in_stages(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
-        """Probabilities after each of the ascending numbers of steps."""
-
-    def leave_one_out(self, k: int, stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')]) -> None:
-        """
-        Labels of the exemplars themselves, by position, each left out of its own query.
-        """
-
-    def labels(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')]:
-        """Class numbers by position."""
-
-    @property
-    def width(self) -> int: ...
-
-    @property
-    def classes(self) -> int: ...
-
-    @property
-    def capacity(self) -> int: ...
-
-    @property
-    def setup(self) -> int: ...
-
-    def __len__(self) -> int: ...
-
-    @property
-    def own_bytes(self) -> int:
-        """Bytes of memory held; what a mapped file lends is not counted."""
-
-def optimal_graph(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], most_k: int, threads: int = 0, done: Counter | None = None, stop: StopToken | None = None) -> tuple:
-    """
-    The K-associated optimal graph: component of each point; K, edges and vertices of each component.
-    """
-
-def nearest_points(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], k: int, threads: int, out: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
-    """
-    The k nearest points of every query, nearest first, the lower position first among equals.
-    """
-
-class GraphQuery:
-    """One classification in progress."""
-
-    def refine(self, steps: int = -1, nanoseconds: int = -1, stop: StopToken | None = None) -> int:
-        """Compare vertices within the limits (-1: none); return how many."""
-
-    def label(self) -> int:
-        """The number of the likeliest class."""
-
-    def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
-        """The probabilities of the classes."""
-
-    def record(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
-        """The record that is asked about."""
-
-    def nearest(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
-        """The nearest vertices so far, nearest first."""
-
-    @property
-    def steps(self) -> int:
-        """Vertices compared so far."""
-
-    @property
-    def exhausted(self) -> bool:
-        """No further vertex can change the answer."""
-
-class AssociatedGraph:
-    """Components to classify by. It never changes: many threads may ask."""
-
-    def __init__(self, scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, least_k: int = 1) -> None: ...
-
-    def with_part(self, least_k: int, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], component: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], k: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], purity: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> AssociatedGraph:
-        """Another graph with further vertices, behind those that are here."""
-
-    def with_moments(self, mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], variance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], log_prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> AssociatedGraph:
-        """Another graph that is decided by one Gaussian per class."""
-
-    def query(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> GraphQuery:
-        """Open a query: the representatives of the cells are compared."""
-
-    def label_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> int:
-        """The number of one record's likeliest class."""
-
-    def proba_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> list[float]:
-        """One record's probabilities."""
-
-    def answer(self, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], exhausted: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
-        """Answer every record within the limits."""
-
-    def answer_in_stages(self, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
-        """
-        Probabilities after each of the ascending numbers of steps: (records, stages, classes).
-        """
-
-    def __deepcopy__(self, memo: object) -> object:
-        """Itself: it never changes."""
-
-    @property
-    def classes(self) -> int: ...
-
-    @property
-    def vertices(self) -> int: ...
-
-    @property
-    def own_bytes(self) -> int: ...
-
 class DamagedModelError(ValueError):
     pass
 
@@ -802,6 +546,262 @@ class MicroClusters:
 
 def microcluster_distance(x: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], centroid: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> float:
     """The squared distance where both are numbers, for tests."""
+
+def search_blocks(covariance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], most: int) -> tuple[list[int], list[int]]:
+    """
+    Blocks of dimensions by hill climbing on the likelihood: (order, first); block b is order[first[b]:first[b + 1]].
+    """
+
+def block_log2_density(points: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], covariance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], most: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """log2 densities as queries compute them, for tests."""
+
+def static_mixture(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, components: int, threads: int = 0) -> tuple:
+    """
+    A mixture of diagonal Gaussians per class by EM: (class, weight, mean, variance, occupancy), flat.
+    """
+
+def maximise_margin(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], component_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], covariance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], occupancy: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], floor: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], kappa: float, lambda_: float, iterations: int, weights: bool, threads: int = 0) -> tuple:
+    """
+    Margin maximisation by extended Baum-Welch: ((class, weight, mean, covariance, occupancy), objectives).
+    """
+
+def margin_sums(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], component_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], covariance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], kappa: float, lambda_: float) -> tuple:
+    """
+    The objective F and the sums C, M and S (lower triangles) that its gradient is made of, for tests.
+    """
+
+def neighbour_gradient(z: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], gradient: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> float:
+    """
+    How well the neighbours of each row classify it under weighted distances, and its gradient by log weights.
+    """
+
+def apply_metric(records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], knots: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], levels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], factor: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], matrix: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    """
+    Records in the space of a metric: each feature along its curve, shifted, then a linear map.
+    """
+
+class BlockStore:
+    """
+    Vectors in blocks of 16. Reading may run concurrently, changing may not.
+    """
+
+    def __init__(self, dimensions: int, norm: str = 'euclidean', categorical: int = 0) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    def assign(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None:
+        """Replace all vectors."""
+
+    def append(self, row: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """Add one vector at the end."""
+
+    def swap_remove(self, i: int) -> None:
+        """Put the last vector in the place of vector i."""
+
+    def nearest(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int = 1, first: int = 0, last: int = 18446744073709551615) -> tuple:
+        """
+        Positions and distances of the k nearest at positions first to last - 1, nearest first.
+        """
+
+    def all_nearest(self, k: int, threads: int, position: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], distance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], done: Counter | None = None, stop: StopToken | None = None) -> None:
+        """
+        The k nearest others of every vector; -1 and infinity where there are fewer.
+        """
+
+class NeighborsMetric:
+    """Which distance, and what it needs to know."""
+
+    def __init__(self, name: str, width: int, categorical: int = 0, band: int = 0) -> None: ...
+
+    @property
+    def width(self) -> int: ...
+
+def neighbors_order(name: str, metric: NeighborsMetric, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, threads: int = 0, seed: int = 0, done: Counter | None = None, stop: StopToken | None = None) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
+    """The order in which exemplars are looked at, as indices."""
+
+def neighbors_order_of_distances(name: str, distances: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, threads: int = 0, seed: int = 0, done: Counter | None = None, stop: StopToken | None = None) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
+    """The order of objects whose distances are known."""
+
+class NeighborsQuery:
+    """One classification in progress."""
+
+    def refine(self, steps: int = -1, nanoseconds: int = -1, stop: StopToken | None = None) -> int:
+        """
+        Compare further exemplars within the limits (-1: none); return the steps taken.
+        """
+
+    def label(self) -> int:
+        """The number of the likeliest class."""
+
+    def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+        """The shares of the votes."""
+
+    def state(self) -> tuple[int, int, int, int, list[tuple[float, int, int]]]:
+        """
+        Steps, position, list, its end, and the nearest (power, serial, position).
+        """
+
+    def nearest(self) -> list[tuple[int, float]]:
+        """Serials and distances of the nearest so far."""
+
+    @property
+    def steps(self) -> int:
+        """Exemplars compared so far."""
+
+    @property
+    def exhausted(self) -> bool:
+        """No further exemplar can change the label."""
+
+class NeighborsGallery:
+    """
+    Exemplars in the order of visits. Many threads may ask while one learns.
+    """
+
+    @staticmethod
+    def build(metric: NeighborsMetric, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], serials: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, capacity: int, head: int, threads: int) -> NeighborsGallery:
+        """
+        The records named by `order`, in that order; with `head` > 0 the first ones become lists.
+        """
+
+    @staticmethod
+    def from_arrays(metric: NeighborsMetric, classes: int, capacity: int, arrays: dict) -> NeighborsGallery:
+        """A gallery over borrowed arrays, checked."""
+
+    def __getstate__(self) -> tuple: ...
+
+    def __setstate__(self, arg: tuple, /) -> None: ...
+
+    def insert(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """Learn records one by one: each is placed in the order."""
+
+    def declare_classes(self, classes: int) -> None:
+        """Make room for classes that have no exemplar yet."""
+
+    def widen(self, width: int) -> None:
+        """Add features that are missing in all exemplars so far."""
+
+    def arrays(self) -> dict:
+        """Every array, by name, read-only."""
+
+    def query(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int) -> NeighborsQuery:
+        """Open a query: the first exemplar of each class is compared."""
+
+    def resume(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, state: tuple[int, int, int, int, Sequence[tuple[float, int, int]]]) -> NeighborsQuery:
+        """Go on with a query that was suspended."""
+
+    def label_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, steps: int) -> int:
+        """The number of one record's likeliest class."""
+
+    def proba_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, steps: int) -> list[float]:
+        """One record's shares of the votes."""
+
+    def answer(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], exhausted: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """Answer every record within the limits."""
+
+    def answer_in_stages(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """Probabilities after each of the ascending numbers of steps."""
+
+    def leave_one_out(self, k: int, stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+        """
+        Labels of the exemplars themselves, by position, each left out of its own query.
+        """
+
+    def labels(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')]:
+        """Class numbers by position."""
+
+    @property
+    def width(self) -> int: ...
+
+    @property
+    def classes(self) -> int: ...
+
+    @property
+    def capacity(self) -> int: ...
+
+    @property
+    def setup(self) -> int: ...
+
+    def __len__(self) -> int: ...
+
+    @property
+    def own_bytes(self) -> int:
+        """Bytes of memory held; what a mapped file lends is not counted."""
+
+def optimal_graph(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], most_k: int, threads: int = 0, done: Counter | None = None, stop: StopToken | None = None) -> tuple:
+    """
+    The K-associated optimal graph: component of each point; K, edges and vertices of each component.
+    """
+
+def nearest_points(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], k: int, threads: int, out: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    """
+    The k nearest points of every query, nearest first, the lower position first among equals.
+    """
+
+class GraphQuery:
+    """One classification in progress."""
+
+    def refine(self, steps: int = -1, nanoseconds: int = -1, stop: StopToken | None = None) -> int:
+        """Compare vertices within the limits (-1: none); return how many."""
+
+    def label(self) -> int:
+        """The number of the likeliest class."""
+
+    def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+        """The probabilities of the classes."""
+
+    def record(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+        """The record that is asked about."""
+
+    def nearest(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
+        """The nearest vertices so far, nearest first."""
+
+    @property
+    def steps(self) -> int:
+        """Vertices compared so far."""
+
+    @property
+    def exhausted(self) -> bool:
+        """No further vertex can change the answer."""
+
+class AssociatedGraph:
+    """Components to classify by. It never changes: many threads may ask."""
+
+    def __init__(self, scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, least_k: int = 1) -> None: ...
+
+    def with_part(self, least_k: int, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], component: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], k: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], purity: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> AssociatedGraph:
+        """Another graph with further vertices, behind those that are here."""
+
+    def with_moments(self, mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], variance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], log_prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> AssociatedGraph:
+        """Another graph that is decided by one Gaussian per class."""
+
+    def query(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> GraphQuery:
+        """Open a query: the representatives of the cells are compared."""
+
+    def label_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> int:
+        """The number of one record's likeliest class."""
+
+    def proba_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> list[float]:
+        """One record's probabilities."""
+
+    def answer(self, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], exhausted: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """Answer every record within the limits."""
+
+    def answer_in_stages(self, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """
+        Probabilities after each of the ascending numbers of steps: (records, stages, classes).
+        """
+
+    def __deepcopy__(self, memo: object) -> object:
+        """Itself: it never changes."""
+
+    @property
+    def classes(self) -> int: ...
+
+    @property
+    def vertices(self) -> int: ...
+
+    @property
+    def own_bytes(self) -> int: ...
 
 def learn_moments(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], count: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], observed: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], scatter: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
     """

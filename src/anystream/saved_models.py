@@ -16,7 +16,6 @@ _CLASSIFIERS = {
     "locust-blocks": ("anystream.subspace", "BlockLocustClassifier"),
     "micro-clusters": ("anystream.microclusters", "MicroClusterClassifier"),
     "neighbors": ("anystream.neighbors", "AnytimeNeighborsClassifier"),
-    "wcea": ("anystream.drift", "WCEA"),
 }
 """Which classifier reads which kind of file. A file names its kind, never code."""
 
