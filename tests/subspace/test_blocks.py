@@ -121,7 +121,7 @@ def test_the_open_block_takes_part_from_a_sixteenth_on():
 
 def test_failed_samples_decide_only_if_none_succeeded():
     X, y = points(1, 300, 3, 2)
-    never = dict(block_size=300, significance=1e5)
+    never = {"block_size": 300, "significance": 1e5}
     fallback = BlockLocustClassifier(**never).fit(X, y)
     vote = BlockLocustClassifier(**never, failed="vote").fit(X, y)
     silent = BlockLocustClassifier(**never, failed="silent").fit(X, y)

@@ -171,7 +171,7 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
         self._learn(rows, labels, None)
 
     def _adopt(self, columns: dict[Hashable, int]) -> None:
-        before = getattr(self, "columns_", None)
+        before: Any = getattr(self, "columns_", None)
         if columns is before:
             return
         self.columns_ = columns  # first: whoever widens may ask for the names
@@ -185,7 +185,7 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
     def _widen(self, n_features: int) -> None:
         self._widen_model(n_features)
         self.n_features_in_ = n_features
-        vars(self).pop("feature_names_in_", None)
+        self.__dict__.pop("feature_names_in_", None)
 
     def _learn(self, points: NDArray[np.float64], labels: NDArray[Any], declared: ArrayLike | None) -> None:
         known = getattr(self, "classes_", None)
