@@ -173,7 +173,7 @@ def merged(
             n_classes,
             first.capacity,
         )
-    distances = [model.exemplars_.distance for model in models]
+    distances = [model.exemplars_.distance for model in models if isinstance(model.exemplars_, Exemplars)]
     distance, rows = _merged_rows(whole, distances, [part for part, _, _ in stored])
     return build_exemplars(
         distance,
