@@ -91,12 +91,12 @@ def test_trimming_drops_noise_and_keeps_clean_data():
 def test_the_profile_is_the_leave_one_out_accuracy():
     X, y = stream(5, 60)
     model = AnytimeNeighborsClassifier().fit(X, y)
-    _, accuracy = model.leave_one_out_profile([10**6])
+    accuracy = model.performance_profile([10**6]).accuracy
     D = ((X[:, None] - X[None]) ** 2).sum(axis=2) + np.diag(np.full(60, np.inf))
     assert accuracy[0] == (y[D.argmin(axis=1)] == y).mean()
-    stages, rising = model.leave_one_out_profile()
-    assert stages[0] == 0
-    assert rising[-1] == accuracy[0]
+    profile = model.performance_profile()
+    assert profile.stages[0] == 0
+    assert profile.expected(10**6) == accuracy[0]
 
 
 def test_memory_stays_within_max_bytes():

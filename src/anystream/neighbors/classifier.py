@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from anystream.anytime.base import AnytimeClassifierMixin
 from anystream.anytime.budget import Budget
 from anystream.anytime.class_labels import class_numbers, extend_classes
+from anystream.anytime.profile import PerformanceProfile
 from anystream.anytime.query import Query
 from anystream.anytime.river_face import RiverFaceMixin
 from anystream.anytime.stages import check_stages
@@ -209,29 +209,23 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         """Bytes of memory that the exemplars hold; what a mapped file lends is not counted."""
         return self.exemplars_.own_bytes
 
-    def leave_one_out_profile(
-        self, stages: Sequence[int] | None = None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def performance_profile(self, stages: Sequence[int] | None = None) -> PerformanceProfile:
         """What accuracy to expect after how many steps, from the exemplars themselves.
 
-        Each exemplar is classified by the others. This is the paper's measurable quality [1]_: slightly optimistic,
-        because the order was made for these exemplars.
+        Each exemplar is classified by the others, so nothing is fitted again. This is the paper's measurable quality
+        [1]_: slightly optimistic, because the order was made for these exemplars;
+        `anystream.performance_profile` holds data out instead.
 
         Parameters
         ----------
         stages : sequence of int, optional
             Ascending numbers of steps. Default: 0 and the powers of two.
-
-        Returns
-        -------
-        stages, accuracy : arrays of shape (n_stages,)
         """
         check_is_fitted(self)
-        if stages is None:
-            doubling = [0] + [2**i for i in range(max(1, math.ceil(math.log2(max(2, len(self.exemplars_))))) + 1)]
-            stages = doubling
-        steps = check_stages(stages)
-        return steps, self.exemplars_.leave_one_out(self.k, steps, self._threads()).mean(axis=0)
+        n = len(self.exemplars_)
+        steps = check_stages([0, *(2**i for i in range(n.bit_length() + 1))] if stages is None else stages)
+        right = self.exemplars_.leave_one_out(self.k, steps, self._threads())
+        return PerformanceProfile(steps, right.mean(axis=0), n)
 
     # -- what the contract asks --------------------------------------------------------------------------------------
 

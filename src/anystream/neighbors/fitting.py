@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,7 +173,7 @@ def merged(
             n_classes,
             first.capacity,
         )
-    distances = [cast(Exemplars, model.exemplars_).distance for model in models]
+    distances = [model.exemplars_.distance for model in models if isinstance(model.exemplars_, Exemplars)]
     distance, rows = _merged_rows(whole, distances, [part for part, _, _ in stored])
     return build_exemplars(
         distance,

@@ -59,8 +59,7 @@ class Mahalanobis(Distance):
     def points(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Whitening undone."""
         d = rows.shape[1]
-        points = np.linalg.solve(self.learned["factor"].reshape(d, d).T, rows.T).T
-        return np.asarray(points, dtype=np.float64)
+        return np.asarray(np.linalg.solve(self.learned["factor"].reshape(d, d).T, rows.T).T, dtype=np.float64)
 
     @property
     def needs_data(self) -> bool:
