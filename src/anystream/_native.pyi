@@ -195,6 +195,358 @@ def build_shape(method: str, points: Annotated[NDArray[numpy.float64], dict(shap
     setting `stop` ends the work with BuildStopped.
     """
 
+class DamagedModelError(ValueError):
+    pass
+
+class LocustSamplingSettings:
+    """When a query is done."""
+
+    def __init__(self, max_samples: int, error: float) -> None: ...
+
+class LocustLevelsSettings:
+    """How levels remember and vote."""
+
+    def __init__(self, n_levels: int, level_size: int, stride: int, n_ranges: int, support: int, smoothing: float, kernel: float, affinity: float, class_floor: int, class_cap: float, label_delay: int, max_bytes: int, seed: int, categorical: Sequence[int]) -> None: ...
+
+class LocustLevelsQuery:
+    """One classification in progress."""
+
+    def refine(self, steps: int = -1, nanoseconds: int = -1, stop: StopToken | None = None) -> int:
+        """Take steps within the limits (-1: none); return their number."""
+
+    def label(self) -> int:
+        """The number of the likeliest class."""
+
+    def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+        """The probabilities of the classes."""
+
+    def state(self) -> bytes:
+        """Everything that is needed to go on later, as bytes."""
+
+    @property
+    def steps(self) -> int:
+        """Steps so far."""
+
+    @property
+    def certified(self) -> bool:
+        """No further step can change the label."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Nothing is left to do."""
+
+class LocustLevels:
+    """Levels of points. Many threads may ask while one learns."""
+
+    def learn(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """Learn points one after another."""
+
+    def declare_classes(self, classes: int) -> None:
+        """Make room for classes that have no point yet."""
+
+    def snapshot(self) -> LocustLevels:
+        """A copy of the model as it is now."""
+
+    def query(self, settings: LocustSamplingSettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> LocustLevelsQuery:
+        """Open a query."""
+
+    def resume(self, state: bytes) -> LocustLevelsQuery:
+        """Go on with a query that was suspended."""
+
+    def label_one(self, settings: LocustSamplingSettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> int:
+        """The number of one record's likeliest class."""
+
+    def proba_one(self, settings: LocustSamplingSettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> list[float]:
+        """One record's probabilities."""
+
+    def answer(self, settings: LocustSamplingSettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], certified: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """Answer every record within the limits."""
+
+    def answer_in_stages(self, settings: LocustSamplingSettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """
+        Probabilities after each of the ascending numbers of steps: (records, stages, classes).
+        """
+
+    @property
+    def dimensions(self) -> int: ...
+
+    @property
+    def classes(self) -> int: ...
+
+    @property
+    def own_bytes(self) -> int:
+        """Bytes of memory held."""
+
+    @staticmethod
+    def empty(settings: LocustLevelsSettings, dimensions: int) -> LocustLevels:
+        """A model without points."""
+
+    @staticmethod
+    def from_arrays(settings: LocustLevelsSettings, dimensions: int, classes: int, arrays: dict) -> LocustLevels:
+        """A model from the arrays of another."""
+
+    def arrays(self) -> dict:
+        """Everything learned, as arrays by name."""
+
+    def __getstate__(self) -> tuple: ...
+
+    def __setstate__(self, arg: tuple, /) -> None: ...
+
+    @staticmethod
+    def merge(parts: Sequence[LocustLevels], class_maps: Sequence[Sequence[int]], classes: int) -> LocustLevels:
+        """One model of the youngest points of all parts."""
+
+    def widen(self, dimensions: int, categorical: Sequence[int]) -> None:
+        """Add dimensions that are missing in all points so far."""
+
+    @property
+    def level_weights(self) -> list[float]:
+        """How far each level is trusted."""
+
+    @property
+    def level_sizes(self) -> list[int]:
+        """How many points each level holds."""
+
+    @property
+    def seen(self) -> int:
+        """Points learned so far."""
+
+class LocustBlocksSettings:
+    """How blocks remember."""
+
+    def __init__(self, block_size: int, n_ranges: int, decay: float, max_blocks: int, max_bytes: int, seed: int, categorical: Sequence[int]) -> None: ...
+
+class LocustBlockSampling:
+    """How samples are drawn and vote, and when a query is done."""
+
+    def __init__(self, power: float, adaptive: bool, significance: float, min_points: int, dominant: str, votes: str, failed: str, max_samples: int, error: float) -> None: ...
+
+class LocustBlocksQuery:
+    """One classification in progress."""
+
+    def refine(self, steps: int = -1, nanoseconds: int = -1, stop: StopToken | None = None) -> int:
+        """Take steps within the limits (-1: none); return their number."""
+
+    def label(self) -> int:
+        """The number of the likeliest class."""
+
+    def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+        """The probabilities of the classes."""
+
+    def state(self) -> bytes:
+        """Everything that is needed to go on later, as bytes."""
+
+    @property
+    def steps(self) -> int:
+        """Steps so far."""
+
+    @property
+    def certified(self) -> bool:
+        """No further step can change the label."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Nothing is left to do."""
+
+class LocustBlocks:
+    """Blocks of points. Many threads may ask while one learns."""
+
+    def learn(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """Learn points one after another."""
+
+    def declare_classes(self, classes: int) -> None:
+        """Make room for classes that have no point yet."""
+
+    def snapshot(self) -> LocustBlocks:
+        """A copy of the model as it is now."""
+
+    def query(self, settings: LocustBlockSampling, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> LocustBlocksQuery:
+        """Open a query."""
+
+    def resume(self, state: bytes) -> LocustBlocksQuery:
+        """Go on with a query that was suspended."""
+
+    def label_one(self, settings: LocustBlockSampling, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> int:
+        """The number of one record's likeliest class."""
+
+    def proba_one(self, settings: LocustBlockSampling, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> list[float]:
+        """One record's probabilities."""
+
+    def answer(self, settings: LocustBlockSampling, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], certified: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """Answer every record within the limits."""
+
+    def answer_in_stages(self, settings: LocustBlockSampling, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """
+        Probabilities after each of the ascending numbers of steps: (records, stages, classes).
+        """
+
+    @property
+    def dimensions(self) -> int: ...
+
+    @property
+    def classes(self) -> int: ...
+
+    @property
+    def own_bytes(self) -> int:
+        """Bytes of memory held."""
+
+    @staticmethod
+    def empty(settings: LocustBlocksSettings, dimensions: int) -> LocustBlocks:
+        """A model without points."""
+
+    @staticmethod
+    def from_arrays(settings: LocustBlocksSettings, dimensions: int, classes: int, arrays: dict) -> LocustBlocks:
+        """A model from the arrays of another."""
+
+    def arrays(self) -> dict:
+        """Everything learned, as arrays by name."""
+
+    def __getstate__(self) -> tuple: ...
+
+    def __setstate__(self, arg: tuple, /) -> None: ...
+
+    @staticmethod
+    def merge(parts: Sequence[LocustBlocks], class_maps: Sequence[Sequence[int]], classes: int) -> LocustBlocks:
+        """One model of the youngest points of all parts."""
+
+    def widen(self, dimensions: int, categorical: Sequence[int]) -> None:
+        """Add dimensions that are missing in all points so far."""
+
+    @property
+    def block_sizes(self) -> list[int]:
+        """How many points each block holds, the newest last."""
+
+    @property
+    def seen(self) -> int:
+        """Points learned so far."""
+
+def locust_mismatch(a: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> int:
+    """In how many places both codes are known and differ, for tests."""
+
+def locust_intersect(a: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu')]) -> tuple[int, int, int, bool]:
+    """
+    out = a & b; its bits, the same without writing, the bits of a, whether a exceeds b. For tests.
+    """
+
+def locust_ranges(column: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_ranges: int, categorical: bool) -> tuple[Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C')]]:
+    """The cuts of a column and its codes, for tests."""
+
+class MicroClusterSettings:
+    """How micro-clusters grow, leave and are remembered."""
+
+    def __init__(self, n_clusters: int, boundary: float, stale_after: int, snapshot_every: int, snapshots_per_order: int, choose_every: int, hold_back: int, standardise: bool) -> None: ...
+
+class MicroClusterQuerySettings:
+    """Queries on micro-clusters have no settings."""
+
+    def __init__(self) -> None: ...
+
+class MicroClusterQuery:
+    """One classification in progress."""
+
+    def refine(self, steps: int = -1, nanoseconds: int = -1, stop: StopToken | None = None) -> int:
+        """Take steps within the limits (-1: none); return their number."""
+
+    def label(self) -> int:
+        """The number of the likeliest class."""
+
+    def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+        """The probabilities of the classes."""
+
+    def state(self) -> bytes:
+        """Everything that is needed to go on later, as bytes."""
+
+    @property
+    def steps(self) -> int:
+        """Steps so far."""
+
+    @property
+    def certified(self) -> bool:
+        """No further step can change the label."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Nothing is left to do."""
+
+class MicroClusters:
+    """Supervised micro-clusters. Many threads may ask while one learns."""
+
+    def learn(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """Learn points one after another."""
+
+    def declare_classes(self, classes: int) -> None:
+        """Make room for classes that have no point yet."""
+
+    def snapshot(self) -> MicroClusters:
+        """A copy of the model as it is now."""
+
+    def query(self, settings: MicroClusterQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> MicroClusterQuery:
+        """Open a query."""
+
+    def resume(self, state: bytes) -> MicroClusterQuery:
+        """Go on with a query that was suspended."""
+
+    def label_one(self, settings: MicroClusterQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> int:
+        """The number of one record's likeliest class."""
+
+    def proba_one(self, settings: MicroClusterQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> list[float]:
+        """One record's probabilities."""
+
+    def answer(self, settings: MicroClusterQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], certified: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """Answer every record within the limits."""
+
+    def answer_in_stages(self, settings: MicroClusterQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """
+        Probabilities after each of the ascending numbers of steps: (records, stages, classes).
+        """
+
+    @property
+    def dimensions(self) -> int: ...
+
+    @property
+    def classes(self) -> int: ...
+
+    @property
+    def own_bytes(self) -> int:
+        """Bytes of memory held."""
+
+    @staticmethod
+    def empty(settings: MicroClusterSettings, dimensions: int) -> MicroClusters:
+        """A model without points."""
+
+    @staticmethod
+    def from_arrays(settings: MicroClusterSettings, dimensions: int, classes: int, arrays: dict) -> MicroClusters:
+        """A model from the arrays of another."""
+
+    def arrays(self) -> dict:
+        """Everything learned, as arrays by name."""
+
+    def __getstate__(self) -> tuple: ...
+
+    def __setstate__(self, arg: tuple, /) -> None: ...
+
+    @staticmethod
+    def merge(parts: Sequence[MicroClusters], class_maps: Sequence[Sequence[int]], classes: int) -> MicroClusters:
+        """One model of the clusters of all parts."""
+
+    def widen(self, dimensions: int) -> None:
+        """Add dimensions that are missing in all points so far."""
+
+    @property
+    def n_clusters(self) -> int:
+        """Clusters now."""
+
+    @property
+    def horizon_points(self) -> int:
+        """Points since the beginning of the chosen horizon."""
+
+    @property
+    def seen(self) -> int:
+        """Points learned so far."""
+
+def microcluster_distance(x: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], centroid: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> float:
+    """The squared distance where both are numbers, for tests."""
+
 def search_blocks(covariance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], most: int) -> tuple[list[int], list[int]]:
     """
     Blocks of dimensions by hill climbing on the likelihood: (order, first); block b is order[first[b]:first[b + 1]].

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.microclusters import MicroClusters
 
 from anystream import ModelFileError, _native
 from anystream.microclusters import MicroClusterClassifier
 from anystream.model_file import read_model, write_model
+from reference.microclusters import MicroClusters
 
 
 def drifting(seed, n, d, classes, missing=0.0):

@@ -181,7 +181,9 @@ class Level:
         query, codes = self.ranges.code(x), [self.ranges.code(p) for p in self.x]
         prior = np.array([self.count(c) / n for c in range(classes)])
         lists = [
-            {p for p in range(n) if codes[p][j] == query[j]} if query[j] != MISSING and self.ranges.n_ranges(j) > 1 else set()
+            {p for p in range(n) if codes[p][j] == query[j]}
+            if query[j] != MISSING and self.ranges.n_ranges(j) > 1
+            else set()
             for j in range(d)
         ]
         weights = [self.weight(members, classes) for members in lists]
@@ -217,11 +219,31 @@ class Level:
 class Levels:
     """The default LOCUST. Parameters and constants as in the native code."""
 
-    def __init__(self, d, classes, n_levels=4, level_size=1024, stride=4, n_ranges=16, floor=2, cap=0.5, delay=0, seed=0, categorical=(), **vote):
+    def __init__(
+        self,
+        d,
+        classes,
+        n_levels=4,
+        level_size=1024,
+        stride=4,
+        n_ranges=16,
+        floor=2,
+        cap=0.5,
+        delay=0,
+        seed=0,
+        categorical=(),
+        **vote,
+    ):
         self.classes, self.stride, self.delay, self.seed, self.vote = classes, stride, delay, seed, vote
         long_ones = range(n_levels - 2, n_levels) if n_levels > 2 else ()
         self.levels = [
-            Level(level_size, n_ranges, floor, max(1, math.ceil((cap if k in long_ones else 1.0) * level_size)), categorical)
+            Level(
+                level_size,
+                n_ranges,
+                floor,
+                max(1, math.ceil((cap if k in long_ones else 1.0) * level_size)),
+                categorical,
+            )
             for k in range(n_levels)
         ]
         self.judged, self.regret, self.seen = self.levels, np.zeros(n_levels), 0
@@ -272,7 +294,9 @@ class Levels:
             sums[k] += self.levels[k].sample(x, self.classes, Generator(seed, s), **self.vote)
             given[k] += 1
         if samples == 0:
-            means = np.array([[level.count(c) / max(len(level.y), 1) for c in range(self.classes)] for level in self.levels])
+            means = np.array(
+                [[level.count(c) / max(len(level.y), 1) for c in range(self.classes)] for level in self.levels]
+            )
         else:
             means = sums / np.maximum(given, 1)[:, None]
         score = weights @ means

@@ -38,9 +38,24 @@ def mean_of(points):
 
 
 class MicroClusters:
-    def __init__(self, d, clusters, boundary=2.0, stale_after=20_000, snapshot_every=1000, per_order=3, choose_every=2000, hold_back=16):
+    def __init__(
+        self,
+        d,
+        clusters,
+        boundary=2.0,
+        stale_after=20_000,
+        snapshot_every=1000,
+        per_order=3,
+        choose_every=2000,
+        hold_back=16,
+    ):
         self.most, self.boundary, self.stale_after = clusters, boundary, stale_after
-        self.snapshot_every, self.per_order, self.choose_every, self.hold_back = snapshot_every, per_order, choose_every, hold_back
+        self.snapshot_every, self.per_order, self.choose_every, self.hold_back = (
+            snapshot_every,
+            per_order,
+            choose_every,
+            hold_back,
+        )
         self.all, self.clusters, self.seen, self.next = [], [], 0, 0
         self.scale, self.scaled_at = np.ones(d), 0
         self.snapshots, self.held, self.chosen = {}, [], None

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.locust import Block, Generator, record_seed
 from scipy.stats import chisquare
 
 from anystream.subspace import BlockLocustClassifier, LocustClassifier
+from reference.locust import Block, Generator, record_seed
 
 
 def points(seed, n, d, classes, missing=0.0):
@@ -59,9 +59,9 @@ def test_samples_equal_those_of_the_reference(seed, n, d, classes, bias, rule, t
 def test_votes_follow_the_exact_probabilities_over_all_orders_of_dimensions(bias):
     X, y = points(5, 400, 4, 3)
     samples = 4000
-    model = BlockLocustClassifier(
-        block_size=400, n_ranges=4, bias=bias, failed="vote", max_samples=10 * samples
-    ).fit(X, y)
+    model = BlockLocustClassifier(block_size=400, n_ranges=4, bias=bias, failed="vote", max_samples=10 * samples).fit(
+        X, y
+    )
     block = Block(X, y, 3, n_ranges=4)
     power = {"unbiased": 0.0, "sqrt": 0.5, "proportional": 1.0}[bias]
     looked_at = 0
@@ -121,7 +121,7 @@ def test_the_open_block_takes_part_from_a_sixteenth_on():
 
 def test_failed_samples_decide_only_if_none_succeeded():
     X, y = points(1, 300, 3, 2)
-    never = dict(block_size=300, significance=1e5)
+    never = {"block_size": 300, "significance": 1e5}
     fallback = BlockLocustClassifier(**never).fit(X, y)
     vote = BlockLocustClassifier(**never, failed="vote").fit(X, y)
     silent = BlockLocustClassifier(**never, failed="silent").fit(X, y)

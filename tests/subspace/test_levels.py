@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.locust import Levels
 
 from anystream.subspace import LocustClassifier
+from reference.locust import Levels
 
 
 def stream(seed, n, d, classes, missing=0.0, categorical=()):

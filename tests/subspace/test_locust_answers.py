@@ -165,7 +165,10 @@ def test_a_model_goes_on_after_a_file_or_a_pickle_as_if_nothing_had_happened(for
     parameters = {"categorical": [5]} | ({"block_size": 400} if form is BlockLocustClassifier else {"level_size": 128})
     model = form(**parameters).fit(X[:2000], y[:2000])
     model.save(tmp_path / "model.safetensors")
-    twins = [form._from_file(read_model(tmp_path / "model.safetensors"), mapped=True), pickle.loads(pickle.dumps(model))]
+    twins = [
+        form._from_file(read_model(tmp_path / "model.safetensors"), mapped=True),
+        pickle.loads(pickle.dumps(model)),
+    ]
     for each in (model, *twins):
         each.partial_fit(X[2000:], y[2000:])
     for twin in twins:

@@ -3,9 +3,9 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from reference.locust import MISSING, Ranges
 
 from anystream import _native
+from reference.locust import MISSING, Ranges
 
 
 @given(seed=st.integers(0, 10_000), words=st.integers(1, 40), density=st.sampled_from([0.0, 0.1, 0.5, 1.0]))
