@@ -74,8 +74,8 @@ class BlockLocustClassifier(Locust):
     Where we depart from [1]_, or had to choose: the block that is being filled takes part in answers from a sixteenth
     of its size on (the first block at once), with the points that it had when they last doubled. The samples of a
     record go round the blocks, the newest first, so that any number of them is spread evenly. Features are drawn
-    without replacement, and one that would leave no point is passed over. The bias follows the number of the sample rather than
-    that of all samples, which nobody knows when a deadline ends the work.
+    without replacement, and one that would leave no point is passed over. The bias follows the number of the sample
+    rather than that of all samples, which nobody knows when a deadline ends the work.
 
     References
     ----------
