@@ -1,0 +1,126 @@
+"""Test, then train: by block, or in chunks of 200 records. Every contestant sees the same records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.locust.streams import Stream
+
+CHUNK = 200
+
+
+class Contestant(Protocol):
+    """Somebody who learns in order and answers in one or several ways."""
+
+    def learn(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
+        """Learn records in order."""
+
+    def answer(self, X: NDArray[np.float64]) -> Mapping[str, NDArray[Any]]:
+        """Labels by the name of the way of answering."""
+
+
+class Classifier:
+    """One of our classifiers, asked after each of several numbers of steps."""
+
+    def __init__(self, model: Any, steps: Sequence[int], classes: NDArray[Any]) -> None:
+        self.model, self.steps, self.classes = model, steps, classes
+
+    def learn(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
+        """Learn records in order."""
+        self.model.partial_fit(X, y, classes=self.classes)
+
+    def answer(self, X: NDArray[np.float64]) -> Mapping[str, NDArray[Any]]:
+        """Labels after each number of steps."""
+        return dict(zip(map(str, self.steps), self.model.staged_predict(X, stages=self.steps), strict=True))
+
+
+class LastLabel:
+    """No change: the label that was learned last. The bar below which nothing is worth having."""
+
+    def learn(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
+        """Remember the last label."""
+        self.label = y[-1]
+
+    def answer(self, X: NDArray[np.float64]) -> Mapping[str, NDArray[Any]]:
+        """The last label, for all."""
+        return {"": np.full(len(X), self.label)}
+
+
+class NearestOfWindow:
+    """1-NN among the last records, standardised by what was seen so far. Slow, and hard to beat."""
+
+    def __init__(self, window: int = 5000) -> None:
+        self.window = window
+        self.n = 0
+
+    def learn(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
+        """Slide the window."""
+        if self.n == 0:
+            self.X, self.y, self.sum, self.squares = X[:0], y[:0], np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        self.n += len(X)
+        self.sum += X.sum(axis=0)
+        self.squares += (X**2).sum(axis=0)
+        self.X = np.concatenate([self.X, X])[-self.window :]
+        self.y = np.concatenate([self.y, y])[-self.window :]
+
+    def answer(self, X: NDArray[np.float64]) -> Mapping[str, NDArray[Any]]:
+        """The label of the nearest record of the window."""
+        mean = self.sum / self.n
+        variance = np.maximum(self.squares / self.n - mean**2, 0.0)
+        scale = np.where(variance > 0, 1 / np.sqrt(np.maximum(variance, 1e-300)), 0.0)
+        window, queries = (self.X - mean) * scale, (X - mean) * scale
+        lengths = (window**2).sum(axis=1)
+        return {"": self.y[np.argmin(lengths - 2 * queries @ window.T, axis=1)]}
+
+
+@dataclass
+class Result:
+    """Hits per way of answering, and the time spent."""
+
+    hits: dict[str, list[NDArray[np.bool_]]] = field(default_factory=dict)
+    learn_s: float = 0.0
+    answer_s: float = 0.0
+
+    def accuracy(self, way: str, part: slice | None = None) -> float:
+        """Per cent right, of all or of a part of the asked records."""
+        hits = np.concatenate(self.hits[way])
+        return float(100 * hits[part or slice(None)].mean())
+
+
+def run(
+    stream: Stream, contestants: Mapping[str, Contestant], *, by_block: bool, thin: int = 1
+) -> tuple[dict[str, Result], int]:
+    """Let all contestants go through a stream. The first block is only learned.
+
+    Returns
+    -------
+    results : dict of str to Result
+        By contestant.
+    half : int
+        How many of the asked records lie in the first half of the stream.
+    """
+    step, ask_every = stream.block if by_block else CHUNK, stream.ask_every * thin
+    results = {name: Result() for name in contestants}
+    asked_before_half = 0
+    for start in range(0, len(stream.y), step):
+        stop = min(start + step, len(stream.y))
+        first = -(-start // ask_every) * ask_every
+        asked = np.arange(first, stop, ask_every) if start >= stream.block else np.arange(0)
+        asked_before_half += int((asked < len(stream.y) // 2).sum())
+        for name, contestant in contestants.items():
+            result = results[name]
+            if len(asked):
+                began = time.process_time()
+                for way, labels in contestant.answer(stream.X[asked]).items():
+                    result.hits.setdefault(way, []).append(labels == stream.y[asked])
+                result.answer_s += time.process_time() - began
+            began = time.process_time()
+            contestant.learn(stream.X[start:stop], stream.y[start:stop])
+            result.learn_s += time.process_time() - began
+    return results, asked_before_half

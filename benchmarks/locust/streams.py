@@ -1,0 +1,45 @@
+"""The streams of the comparison, in file order or reversed, and the protocol of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anystream.streams import available_datasets, load_dataset
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Records in order; `block` records are answered before any of them is learned, every `ask_every`-th is asked."""
+
+    name: str
+    X: NDArray[np.float64]
+    y: NDArray[np.int64]
+    categorical: tuple[int, ...]
+    block: int
+    ask_every: int
+
+
+_PROTOCOLS = {  # data set, block, ask every, most records
+    "covtype": ("covtype", 20_000, 20, None),
+    "kdd": ("kddcup99_10pct", 20_000, 20, None),
+    "elec2": ("elec2", 5_000, 5, None),
+    "airlines": ("airlines", 10_000, 10, 100_000),
+    "rialto": ("rialto", 8_000, 7, None),
+}
+
+
+def load_stream(name: str) -> Stream | None:
+    """A stream by name, ``"… reversed"`` for the other direction; None, with a word on stdout, if it is not there."""
+    key = name.removesuffix(" reversed")
+    data_set, block, ask_every, most = _PROTOCOLS[key]
+    if data_set not in available_datasets():
+        print(f"- {name}: left out, there is no {data_set}.npz where ANYSTREAM_DATA points to")
+        return None
+    data = load_dataset(data_set)
+    X, y = np.ascontiguousarray(data.X[:most], dtype=np.float64), data.y[:most]
+    if name != key:
+        X, y = np.ascontiguousarray(X[::-1]), np.ascontiguousarray(y[::-1])
+    return Stream(name, X, y, data.categorical, block, ask_every)
