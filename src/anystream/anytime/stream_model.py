@@ -171,18 +171,10 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
         self._learn(rows, labels, None)
 
     def _adopt(self, columns: dict[Hashable, int]) -> None:
-<<<<<<< HEAD
-        before: Any = getattr(self, "columns_", None)
-        if columns is before:
-            return
-        self.columns_ = columns  # first: whoever widens may ask for the names
-        if hasattr(self, "model_"):
-=======
         if not hasattr(self, "model_"):
             self.columns_ = columns
         elif columns is not self.columns_:
             before, self.columns_ = self.columns_, columns  # first: whoever widens may ask for the names
->>>>>>> locust
             try:
                 self._widen(len(columns))
             except BaseException:
@@ -192,12 +184,8 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
     def _widen(self, n_features: int) -> None:
         self._widen_model(n_features)
         self.n_features_in_ = n_features
-<<<<<<< HEAD
-        self.__dict__.pop("feature_names_in_", None)
-=======
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
->>>>>>> locust
 
     def _learn(self, points: NDArray[np.float64], labels: NDArray[Any], declared: ArrayLike | None) -> None:
         known = getattr(self, "classes_", None)

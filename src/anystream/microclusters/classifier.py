@@ -13,13 +13,8 @@ class MicroClusterClassifier(StreamClassifier):
     """Anytime classifier by the nearest micro-cluster of the recent past: On-Demand classification [1]_.
 
     Points of one class that lie close together become one micro-cluster, which keeps their count, their first two
-    <<<<<<< HEAD
-    moments and those of their times. Snapshots of the clusters are kept in pyramidal time frames; the difference of the
-    present and a snapshot is the stream since then. How far back to look is chosen by the points held back for it. A
-    =======
     moments and those of their times. Snapshots of the clusters are kept in a pyramidal time frame; the difference of
     the present and a snapshot is the stream since then. How far back to look is chosen by points held back for it. A
-    >>>>>>> locust
     step compares the record with one cluster, the largest cluster of each class first.
 
     Parameters

@@ -16,17 +16,10 @@ _POWERS = {"unbiased": 0.0, "sqrt": 0.5, "proportional": 1.0}
 class BlockLocustClassifier(Locust):
     """LOCUST as published [1]_: local subspaces of blocks of the stream.
 
-    <<<<<<< HEAD
-    A block's points lie in inverted lists by range and class. A step is one subspace sample (Fig. 1 of [1]_): features
-    are drawn with a bias towards lists of skewed classes until the class that dominates the points in the record's
-    ranges does so significantly (Eq. 6), and that class gets a vote. `LocustClassifier` is the form to use; this one is
-    the letter of the paper, for comparison.
-    =======
     A block's points lie in inverted lists by range and class. A step is one subspace sample (Figure 1 of [1]_):
     features are drawn with a bias towards lists of skewed classes until the class that dominates the points in the
     record's ranges does so significantly (Eq. 6), and that class gets a vote. `LocustClassifier` is the form to use;
     this one is the letter of the paper, for comparison.
-    >>>>>>> locust
 
     Parameters
     ----------
@@ -78,19 +71,11 @@ class BlockLocustClassifier(Locust):
 
     Notes
     -----
-    <<<<<<< HEAD
-    Where we depart from [1]_, or had to choose: the block being filled takes part in answers from a sixteenth of
-    its size on (the first block at once), with the points that it had when they last doubled. The samples of a record
-    go round the blocks, the newest first, so that any number of them is spread evenly. Features are drawn without
-    replacement, and one that would leave no point is passed over. The bias follows the number of the sample rather than
-    that of all samples, which nobody knows when a deadline ends the work.
-    =======
     Where we depart from [1]_, or had to choose: the block that is being filled takes part in answers from a sixteenth
     of its size on (the first block at once), with the points that it had when they last doubled. The samples of a
     record go round the blocks, the newest first, so that any number of them is spread evenly. Features are drawn
     without replacement, and one that would leave no point is passed over. The bias follows the number of the sample
     rather than that of all samples, which nobody knows when a deadline ends the work.
-    >>>>>>> locust
 
     References
     ----------
