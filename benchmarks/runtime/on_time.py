@@ -157,7 +157,7 @@ def main() -> None:
     parser.add_argument("--dataset", default="pendigits")
     parser.add_argument("--seconds", type=float, default=2.0, help="of each run")
     parser.add_argument("--within", default="50ms")
-    parser.add_argument("--queue", type=int, default=10_000)
+    parser.add_argument("--queue", type=int, default=2_000)
     parser.add_argument("--river", action="store_true", help="also river's ARF and Hoeffding tree")
     parser.add_argument("--slowest", help="take the capacity of this peer instead of the slowest")
     parser.add_argument("--loads", default=",".join(map(str, LOADS)))

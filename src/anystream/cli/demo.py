@@ -15,4 +15,4 @@ def demo() -> None:
     """
     if find_spec("anystream.demo") is None:
         raise typer.BadParameter("this installation has no demonstration; install a release of anystream")
-    import_module("anystream.demo").main()
+    raise typer.Exit(import_module("anystream.demo.__main__").main([]))
