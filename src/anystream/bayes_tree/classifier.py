@@ -379,6 +379,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         n_classes: int,
         placed: _native.Counter | None = None,
         stop: _native.StopToken | None = None,
+        margin_iterations: int = 30,
     ) -> _native.BayesForest:
         """The trees of points in the space of the plan's metric, and what margin maximisation makes of them."""
         forest = _native.BayesForest.build(
@@ -394,17 +395,22 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         )
         if self.margin_levels > 0:
             levels, threads = self.margin_levels, self._threads()
-            forest.maximise_margin(levels, self.margin_kappa, self.margin_lambda, threads=threads, stop=stop)
+            forest.maximise_margin(
+                levels, self.margin_kappa, self.margin_lambda, margin_iterations, threads=threads, stop=stop
+            )
         if plan.root_weight > 0:
-            self._train_root_model(forest, stop)
+            self._train_root_model(forest, stop, margin_iterations)
         return forest
 
-    def _train_root_model(self, forest: _native.BayesForest, stop: _native.StopToken | None = None) -> None:
+    def _train_root_model(
+        self, forest: _native.BayesForest, stop: _native.StopToken | None = None, iterations: int = 30
+    ) -> None:
         per_object = max(1, forest.classes) * max(8, forest.dimensions) ** 2 // 2
         forest.train_root_model(
             self.margin_kappa,
             self.margin_lambda,
             most_objects=max(2000, _ROOT_MODEL_WORK // per_object),
+            iterations=iterations,
             seed=self.seed,
             threads=self._threads(),
             stop=stop,

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 CANDIDATES = (None, "whiten", "diagonal", "quantile", "quantile+whiten", "quantile+diagonal")
 """The metrics that ``metric="auto"`` tries."""
 
-_FACTORS = (0.1, 0.3, 1.0, 3.0)  # of the kernel's variance
+_FACTORS = (1.0, 0.3, 0.1, 3.0)  # of the kernel's variance
 _WEIGHTS = (0.1, 0.3, 1.0, 3.0)  # of the roots' vote
 _STAGES = np.array([0, 1, 2, 5, 10, 20, 50, 100, 200])
 _MOST_JUDGED, _ENOUGH_JUDGED, _MOST_BUILT = 2000, 1000, 20_000
+_ITERATIONS = 12  # of margin maximisation: most of the gain comes with the first ten
 _MOST_FEATURES = 128  # more make the root model's covariances too large to be worth it
 _LEAST_JUDGED = 30  # fewer say nothing
 
@@ -59,9 +60,11 @@ def choose(model: BayesTreeClassifier, points: NDArray[np.float64], labels: NDAr
     trial = _Trial(model, points, labels, quarters, start.root_weight)
     best = start
     if open_metric:
-        best = trial.best(best, (replace(best, metric=metric) for metric in CANDIDATES))
-        if parse_bandwidth(model.bandwidth)[0] == "factor":
-            best = trial.best(best, (replace(best, factor=factor) for factor in _FACTORS))
+        factors = _FACTORS if parse_bandwidth(model.bandwidth)[0] == "factor" else (1.0,)
+        # A metric changes what the width means: it is tried with two of them.
+        pairs = ((metric, factor) for metric in CANDIDATES for factor in factors[:2])
+        best = trial.best(best, (replace(best, metric=metric, factor=factor) for metric, factor in pairs))
+        best = trial.best(best, (replace(best, factor=factor) for factor in factors[2:]))
         best = trial.best(best, (replace(best, decision=decision) for decision in ("ensemble", "mixture")))
     if open_vote:
         best = trial.best(best, (replace(best, root_weight=weight) for weight in (0.0, *_WEIGHTS)))
@@ -150,7 +153,9 @@ class _Trial:
             part = self._parts[number]
             points = self._mapped(number, plan.metric, part.points)
             with_roots = replace(plan, root_weight=self._root_weight)  # whichever plan comes first
-            self._forests[key] = self._model._build(with_roots, points, part.labels, self._classes)
+            self._forests[key] = self._model._build(
+                with_roots, points, part.labels, self._classes, margin_iterations=_ITERATIONS
+            )
         return self._forests[key]
 
 
