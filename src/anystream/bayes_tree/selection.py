@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,7 +37,7 @@ class Plan:
     metric: str | None
     factor: float  # times the kernel variance of the parameter `bandwidth`
     decision: str
-    root_weight: float
+    root_weight: float | None  # None: there is no root model; 0: it answers before the first step only
 
 
 def choose(model: BayesTreeClassifier, points: NDArray[np.float64], labels: NDArray[np.int32]) -> Plan:
@@ -48,15 +49,15 @@ def choose(model: BayesTreeClassifier, points: NDArray[np.float64], labels: NDAr
     """
     open_metric = model.metric == "auto"
     open_vote = model.root_model == "auto" and points.shape[1] <= _MOST_FEATURES
-    vote = _WEIGHTS[1] if open_vote else 0.0
-    if not isinstance(model.root_model, str):
-        vote = float(model.root_model or 0.0)
+    vote = _WEIGHTS[1] if open_vote else None
+    if isinstance(model.root_model, Real):
+        vote = float(model.root_model)
     start = Plan(None if open_metric else model.metric, 1.0, model.decision, vote)
     quarters = _quarters(labels, model.seed)
     if not (open_metric or open_vote) or labels.max() < 1:
         return start
     if len(quarters[0]) < _LEAST_JUDGED:
-        return replace(start, root_weight=0.0) if open_vote else start
+        return replace(start, root_weight=None) if open_vote else start
     trial = _Trial(model, points, labels, quarters, start.root_weight)
     best = start
     if open_metric:
@@ -97,7 +98,7 @@ class _Trial:
         points: NDArray[np.float64],
         labels: NDArray[np.int32],
         quarters: list[NDArray[np.int64]],
-        root_weight: float,
+        root_weight: float | None,
     ) -> None:
         self._model, self._classes, self._root_weight = model, int(labels.max()) + 1, root_weight
         self._parts: list[_Part] = []
