@@ -127,7 +127,7 @@ void Query::evaluate_covariances(const Forest& forest, const NodeView& node) {
 
 void Query::ask_root_model(const Forest& forest, const double* x) {
     vote_.clear();
-    if (missing_ || !(settings_.root_weight > 0.0) || forest.root_model().empty()) return;
+    if (missing_ || forest.root_model().empty()) return;
     vote_.resize(classes_);
     forest.root_model().log2_joint(x, vote_);
     // It knows the objects it was trained on; the trees know all of them.

@@ -82,7 +82,8 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
     root_model : float, "auto" or None, default=None
         The vote of a model of the roots: one Gaussian with full covariance per class, trained by margin maximisation,
         which answers alone before the first step and whose posterior then multiplies that of the trees with this
-        power. ``"auto"`` chooses the power, or none, on a held-out quarter of the training data.
+        power. ``"auto"`` chooses the power on a held-out quarter of the training data; it leaves the model out if there
+        are more than 128 features or too few objects to judge by.
     metric : str or None, default=None
         The space in which densities are estimated, learned by `fit`: ``"whiten"``, ``"quantile"``, ``"diagonal"`` (one
         learned weight per feature), ``"quantile+whiten"`` or ``"quantile+diagonal"``; `learn_metric` describes them.
@@ -279,7 +280,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         maps = [class_numbers(classes, model.classes_).tolist() for model in models]
         whole.forest_ = _native.BayesForest.merge([model.forest_ for model in models], maps, len(classes))
         whole.plan_, whole._metric = models[0].plan_, models[0]._metric
-        if whole.plan_.root_weight > 0:
+        if whole.plan_.root_weight is not None:
             whole._train_root_model(whole.forest_)
         whole.classes_ = classes
         whole.columns_ = dict(models[0].columns_)
@@ -368,7 +369,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
             raise ValueError(
                 f"metric={self.metric!r} is learned by fit; call fit before partial_fit, or use metric=None"
             )
-        self.plan_, self._metric = Plan(None, 1.0, self.decision, 0.0), None
+        self.plan_, self._metric = Plan(None, 1.0, self.decision, None), None
         self.forest_ = _native.BayesForest.empty(self._forest_settings(self.plan_, n_features), n_features)
 
     def _build(
@@ -379,6 +380,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         n_classes: int,
         placed: _native.Counter | None = None,
         stop: _native.StopToken | None = None,
+        margin_iterations: int = 30,
     ) -> _native.BayesForest:
         """The trees of points in the space of the plan's metric, and what margin maximisation makes of them."""
         forest = _native.BayesForest.build(
@@ -394,17 +396,22 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         )
         if self.margin_levels > 0:
             levels, threads = self.margin_levels, self._threads()
-            forest.maximise_margin(levels, self.margin_kappa, self.margin_lambda, threads=threads, stop=stop)
-        if plan.root_weight > 0:
-            self._train_root_model(forest, stop)
+            forest.maximise_margin(
+                levels, self.margin_kappa, self.margin_lambda, margin_iterations, threads=threads, stop=stop
+            )
+        if plan.root_weight is not None:
+            self._train_root_model(forest, stop, margin_iterations)
         return forest
 
-    def _train_root_model(self, forest: _native.BayesForest, stop: _native.StopToken | None = None) -> None:
+    def _train_root_model(
+        self, forest: _native.BayesForest, stop: _native.StopToken | None = None, iterations: int = 30
+    ) -> None:
         per_object = max(1, forest.classes) * max(8, forest.dimensions) ** 2 // 2
         forest.train_root_model(
             self.margin_kappa,
             self.margin_lambda,
             most_objects=max(2000, _ROOT_MODEL_WORK // per_object),
+            iterations=iterations,
             seed=self.seed,
             threads=self._threads(),
             stop=stop,
@@ -420,7 +427,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         """Refuse parameters that make no sense before anything is learned."""
         if self.construction not in CONSTRUCTIONS:
             raise ValueError(f"construction is {self.construction!r}; use one of {', '.join(CONSTRUCTIONS)}")
-        plan = Plan(None, 1.0, self.decision, 0.0)
+        plan = Plan(None, 1.0, self.decision, None)
         self._forest_settings(plan, 1)
         self._query_settings(plan)
         _whole("margin_levels", self.margin_levels)
@@ -453,7 +460,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         if k is None:
             k = _whole("refined_classes", self.refined_classes, least=1)
         decision = self.decision if self.metric != "auto" else plan.decision
-        return _native.BayesQuerySettings(self.descent, decision, k, plan.root_weight)
+        return _native.BayesQuerySettings(self.descent, decision, k, plan.root_weight or 0.0)
 
     def _threads(self) -> int:
         return 0 if self.n_jobs is None or self.n_jobs < 0 else self.n_jobs

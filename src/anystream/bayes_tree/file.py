@@ -129,6 +129,8 @@ def _checked_plan(plan: dict[str, Any]) -> Plan:
         check_metric(found.metric)
     for name in ("factor", "root_weight"):
         value = getattr(found, name)
+        if value is None and name == "root_weight":
+            continue
         if not isinstance(value, int | float) or not 0 <= value < float("inf"):
             raise ValueError(f"{name} is {value!r}")
     return found
