@@ -13,7 +13,7 @@ from anystream.neighbors import AnytimeNeighborsClassifier
 
 CLASSIFIERS = [
     AnytimeNeighborsClassifier(),
-    AnytimeNeighborsClassifier(search="inverted", ordering="simple_rank"),
+    AnytimeNeighborsClassifier(search="inverted", ordering="greedy"),
     AnytimeNeighborsClassifier(k=3, ordering="random", metric="manhattan"),
 ]
 KEEPERS = [
