@@ -336,7 +336,7 @@ class Block:
         c = min(np.flatnonzero(strength == strength.max()), key=lambda k: int(np.argmax(self.y == k)))
         f_d, f_g = counts[c] / len(members), self.prior[c]
         if f_g == 1:
-            return int(c), math.inf
+            return int(c), 0.0
         return int(c), (f_d - f_g) / math.sqrt(f_g * (1 - f_g) / len(members))
 
     def walk(self, lists, order, t, n_thresh, rule="count"):
