@@ -24,7 +24,9 @@ $(VENV)/.packages: requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "anystream needs Python 3.11 or newer; name one with make PYTHON=python3.12")'
 	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	@echo "installing the development packages into $(VENV)" >&2
-	@$(PY) -m pip install -q --disable-pip-version-check -r requirements/dev.txt
+	@$(PY) -m pip install -q --disable-pip-version-check uv 2>/dev/null \
+	    && $(VENV)/bin/uv pip install -q --python $(PY) -r requirements/dev.txt \
+	    || $(PY) -m pip install -q --disable-pip-version-check -r requirements/dev.txt
 	@touch $@
 
 $(BUILT): $(VENV)/.packages $(NATIVE)

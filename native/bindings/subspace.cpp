@@ -153,18 +153,23 @@ nb::dict level_arrays(const LevelsHandle& handle) {
     put_array(all, "cut", std::move(arrays.cut));
     put_array(all, "cut_end", std::move(arrays.cut_end));
     put_array(all, "regret", std::move(arrays.regret));
+    put_array(all, "class_seen", std::move(arrays.class_seen));
     put_array(all, "seen", std::move(arrays.seen));
     return all;
 }
 
 Levels levels_from(const LevelsSettings& settings, std::size_t dimensions, std::size_t classes, nb::dict given) {
     require_categorical(settings.categorical, dimensions);
-    const Levels::Arrays arrays{
-        vector_from<float>(given, "value"),          vector_from<std::int32_t>(given, "point_class"),
-        vector_from<std::int64_t>(given, "arrival"), vector_from<std::int64_t>(given, "level_state"),
-        vector_from<float>(given, "constant"),       vector_from<float>(given, "cut"),
-        vector_from<std::int64_t>(given, "cut_end"), vector_from<double>(given, "regret"),
-        vector_from<std::int64_t>(given, "seen")};
+    const Levels::Arrays arrays{vector_from<float>(given, "value"),
+                                vector_from<std::int32_t>(given, "point_class"),
+                                vector_from<std::int64_t>(given, "arrival"),
+                                vector_from<std::int64_t>(given, "level_state"),
+                                vector_from<float>(given, "constant"),
+                                vector_from<float>(given, "cut"),
+                                vector_from<std::int64_t>(given, "cut_end"),
+                                vector_from<double>(given, "regret"),
+                                vector_from<std::int64_t>(given, "class_seen"),
+                                vector_from<std::int64_t>(given, "seen")};
     const nb::gil_scoped_release unlocked;
     return Levels::from_arrays(settings, dimensions, classes, arrays);
 }

@@ -119,8 +119,8 @@ def draw_dimensions(weights, random):
 
 
 class Level:
-    def __init__(self, capacity, n_ranges, floor, cap, categorical=()):
-        self.capacity, self.n_ranges, self.floor, self.cap = capacity, n_ranges, floor, cap
+    def __init__(self, capacity, n_ranges, floor, categorical=()):
+        self.capacity, self.n_ranges, self.floor = capacity, n_ranges, floor
         self.categorical = categorical
         self.x, self.y, self.arrival = [], [], []
         self.ranges, self.since_cut, self.size_at_cut = None, 0, 0
@@ -129,8 +129,8 @@ class Level:
     def count(self, c):
         return self.y.count(c)
 
-    def insert(self, x, c, arrival):
-        place = self.place_for(c)
+    def insert(self, x, c, arrival, most):
+        place = self.place_for(c, most)
         if place == len(self.y):
             self.x.append(None), self.y.append(None), self.arrival.append(None)
         self.x[place], self.y[place], self.arrival[place] = np.asarray(x, dtype=np.float32), c, arrival
@@ -153,9 +153,9 @@ class Level:
             self.constant[j] = known[0] if len(known) else np.nan
         self.since_cut, self.size_at_cut, self.surprised = 0, len(self.y), False
 
-    def place_for(self, c):
+    def place_for(self, c, most):
         oldest_first = sorted(range(len(self.y)), key=lambda p: self.arrival[p])
-        if self.count(c) >= self.cap:
+        if self.count(c) >= most:
             return next(p for p in oldest_first if self.y[p] == c)
         if len(self.y) < self.capacity:
             return len(self.y)
@@ -175,7 +175,7 @@ class Level:
         s = 1 - n_v / n
         return float(np.float32(max(0.0, kl) * s + 0.01 * s + 1e-6))
 
-    def sample(self, x, classes, random, support=24, smoothing=1.0, kernel=0.5, affinity=0.3):
+    def sample(self, x, classes, random, support=24, smoothing=1.0, kernel=1.0, affinity=0.3):
         """The vote of one sample, as an array over the classes."""
         n, d = len(self.y), len(x)
         query, codes = self.ranges.code(x), [self.ranges.code(p) for p in self.x]
@@ -226,7 +226,7 @@ class Levels:
         n_levels=4,
         level_size=1024,
         stride=4,
-        n_ranges=16,
+        n_ranges=8,
         floor=2,
         cap=0.5,
         delay=0,
@@ -235,17 +235,8 @@ class Levels:
         **vote,
     ):
         self.classes, self.stride, self.delay, self.seed, self.vote = classes, stride, delay, seed, vote
-        long_ones = range(n_levels - 2, n_levels) if n_levels > 2 else ()
-        self.levels = [
-            Level(
-                level_size,
-                n_ranges,
-                floor,
-                max(1, math.ceil((cap if k in long_ones else 1.0) * level_size)),
-                categorical,
-            )
-            for k in range(n_levels)
-        ]
+        self.cap, self.level_size, self.class_seen = cap, level_size, [0] * classes
+        self.levels = [Level(level_size, n_ranges, floor, categorical) for _ in range(n_levels)]
         self.judged, self.regret, self.seen = self.levels, np.zeros(n_levels), 0
 
     def learn(self, x, c):
@@ -255,12 +246,19 @@ class Levels:
             self.judge(x, c)
         for k, level in enumerate(self.levels):
             if self.seen % self.stride**k == 0 or level.count(c) < level.floor:
-                level.insert(x, c, self.seen)
+                level.insert(x, c, self.seen, self.most_of_class(k, c))
         self.seen += 1
+        self.class_seen[c] += 1
+
+    def most_of_class(self, k, c):
+        if len(self.levels) < 3 or k < len(self.levels) - 2:
+            return self.level_size
+        share = max(self.cap, self.class_seen[c] / self.seen if self.seen else 1.0)
+        return max(1, math.ceil(share * self.level_size))
 
     @staticmethod
     def copy(level):
-        twin = Level(level.capacity, level.n_ranges, level.floor, level.cap, level.categorical)
+        twin = Level(level.capacity, level.n_ranges, level.floor, level.categorical)
         twin.x, twin.y, twin.arrival = list(level.x), list(level.y), list(level.arrival)
         twin.ranges, twin.since_cut, twin.size_at_cut = level.ranges, level.since_cut, level.size_at_cut
         twin.constant, twin.surprised = level.constant, level.surprised
@@ -338,7 +336,7 @@ class Block:
         c = min(np.flatnonzero(strength == strength.max()), key=lambda k: int(np.argmax(self.y == k)))
         f_d, f_g = counts[c] / len(members), self.prior[c]
         if f_g == 1:
-            return int(c), math.inf
+            return int(c), 0.0
         return int(c), (f_d - f_g) / math.sqrt(f_g * (1 - f_g) / len(members))
 
     def walk(self, lists, order, t, n_thresh, rule="count"):

@@ -87,18 +87,21 @@ def test_answers_equal_those_of_the_reference(case):
 
 
 def test_a_class_keeps_its_floor_and_its_cap():
-    X = np.arange(4000.0)[:, None]
-    y = np.zeros(4000, dtype=int)
-    y[:3] = [1, 1, 1]
-    model = LocustClassifier(level_size=64, class_floor=2, class_cap=0.5).fit(X, y)
-    arrays = model.model_.arrays()
+    X = np.arange(40_000.0)[:, None]
+    y = np.arange(40_000) % 4
+    y[30_000:] = 0  # a run, after which class 0 is 44 % of the stream
+    arrays = LocustClassifier(level_size=64, class_floor=2, class_cap=0.5).fit(X, y).model_.arrays()
     sizes = arrays["level_state"].reshape(-1, 4)[:4, 0]
-    assert sizes.tolist() == [64, 64, 34, 34]  # the two longest: half for the class of the run, and the floor
-    start = 0
-    for size in sizes:
-        labels = arrays["point_class"][start : start + size]
-        assert (labels == 1).sum() == 2
-        start += size
+    levels = np.split(arrays["point_class"][: sizes.sum()], np.cumsum(sizes)[:-1])
+    assert [np.bincount(labels).tolist() for labels in levels[:2]] == [[58, 2, 2, 2]] * 2
+    assert [np.bincount(labels)[0] for labels in levels[2:]] == [32, 32]
+
+
+def test_a_class_may_take_the_share_that_it_has_in_the_stream():
+    X = np.arange(40_000.0)[:, None]
+    y = (np.arange(40_000) % 10 == 0).astype(int)
+    arrays = LocustClassifier(level_size=64, stride=3).fit(X, y).model_.arrays()
+    assert np.bincount(arrays["point_class"][64 * 3 : 64 * 4])[0] in (57, 58)  # nine tenths, not half
 
 
 def test_old_points_are_remembered_thinly_and_new_ones_densely():

@@ -79,7 +79,7 @@ BlockQuery::Sampled BlockQuery::judge(const Block& block, std::size_t size) cons
         if (strength > most || earlier) most = strength, best = c;
     }
     const double here = count_[best] / static_cast<double>(size), overall = block.prior(best);
-    if (overall == 1.0) return {best, std::numeric_limits<double>::infinity(), true};  // the block knows no other class
+    if (overall == 1.0) return {best, 0.0, false};  // the block knows no other class: nothing can stand out
     const double gamma = (here - overall) / std::sqrt(overall * (1.0 - overall) / static_cast<double>(size));
     return {best, gamma, gamma > settings_.significance};
 }
@@ -98,7 +98,8 @@ BlockQuery::Sampled BlockQuery::sample(const Block& block, const View& view, Gen
     std::uint64_t* spare = narrowed_[0].data();
     Sampled found = judge(block, size);
     draw_.begin(view.weights);
-    while (!found.success && static_cast<std::int64_t>(size) > settings_.fewest) {
+    const bool pure = block.class_size(found.dominant) == size;  // whatever is drawn, the outcome is the same
+    while (!pure && !found.success && static_cast<std::int64_t>(size) > settings_.fewest) {
         const std::size_t j = draw_.next(view.weights, random);
         if (j == DimensionDraw::kNone) break;
         const std::size_t list = lists.first_list(j) + view.code[j];

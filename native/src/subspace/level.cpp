@@ -46,8 +46,8 @@ double Level::weight(std::size_t list) const {
     return std::max(0.0, divergence) * selectivity + 0.01 * selectivity + 1e-6;
 }
 
-std::size_t Level::place_for(std::size_t c) const noexcept {
-    if (class_size_[c] >= shape_.cap) return static_cast<std::size_t>(oldest_[c]);
+std::size_t Level::place_for(std::size_t c, std::size_t most) const noexcept {
+    if (class_size_[c] >= most) return static_cast<std::size_t>(oldest_[c]);
     if (size_ < shape_.capacity) return size_;
     std::int64_t best = -1, protected_best = -1;  // places: of any point that may leave, and of any point at all
     for (std::size_t other = 0; other < classes_; ++other) {
@@ -78,9 +78,9 @@ void Level::link_newest(std::size_t place, std::size_t c) noexcept {
     ++class_size_[c];
 }
 
-void Level::insert(const float* x, std::int32_t point_class, std::int64_t arrival) {
+void Level::insert(const float* x, std::int32_t point_class, std::int64_t arrival, std::size_t most) {
     const auto c = static_cast<std::size_t>(point_class);
-    const std::size_t place = place_for(c), stride = ranges_.code_stride();
+    const std::size_t place = place_for(c, most), stride = ranges_.code_stride();
     lists_.weights.clear();
     ranges_.encode(x, new_code_.data());
     if (place == size_) {

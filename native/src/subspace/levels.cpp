@@ -16,25 +16,29 @@ Levels::Levels(LevelsSettings settings, std::size_t dimensions)
     : settings_(std::move(settings)),
       dimensions_(dimensions),
       rule_(settings_.support, settings_.smoothing, settings_.kernel, settings_.affinity, dimensions) {
-    for (std::size_t l = 0; l < settings_.levels; ++l)
-        levels_.emplace_back(shape_of(l, settings_.levels), dimensions, classes_);
+    for (std::size_t l = 0; l < settings_.levels; ++l) levels_.emplace_back(shape(), dimensions, classes_);
     drop_levels_beyond_memory();
     judged_ = settings_.label_delay > 0 ? levels_ : std::vector<Level>{};
     regret_.assign(levels_.size(), 0.0);
     weigh();
 }
 
-LevelShape Levels::shape_of(std::size_t l, std::size_t levels) const {
-    const bool long_one = levels > 2 && l + 2 >= levels;
-    const double cap = long_one ? settings_.class_cap : 1.0;
-    const auto most = static_cast<std::size_t>(std::ceil(cap * static_cast<double>(settings_.level_size)));
-    return {settings_.level_size, settings_.ranges, settings_.class_floor, std::max<std::size_t>(1, most),
-            settings_.categorical};
+LevelShape Levels::shape() const {
+    return {settings_.level_size, settings_.ranges, settings_.class_floor, settings_.categorical};
+}
+
+std::size_t Levels::most_of_class(std::size_t l, std::size_t c) const {
+    const bool long_one = settings_.levels > 2 && l + 2 >= settings_.levels;
+    if (!long_one) return settings_.level_size;
+    const double of_stream = seen_ == 0 ? 1.0 : static_cast<double>(class_seen_[c]) / static_cast<double>(seen_);
+    const double share = std::max(settings_.class_cap, of_stream);
+    return std::max<std::size_t>(
+        1, static_cast<std::size_t>(std::ceil(share * static_cast<double>(settings_.level_size))));
 }
 
 void Levels::drop_levels_beyond_memory() {
     const std::size_t copies = settings_.label_delay > 0 ? 2 : 1;
-    const std::size_t each = copies * Level::most_bytes(shape_of(0, 1), dimensions_, classes_);
+    const std::size_t each = copies * Level::most_bytes(shape(), dimensions_, classes_);
     const std::size_t most = settings_.most_bytes / each;
     if (most == 0)
         throw std::invalid_argument("max_bytes is " + std::to_string(settings_.most_bytes) + ", but a level of " +
@@ -57,6 +61,7 @@ void Levels::declare_classes(std::size_t classes) {
         classes_ = before;
         throw;
     }
+    class_seen_.resize(classes, 0);
     for (Level& level : levels_) level.declare_classes(classes);
     for (Level& level : judged_) level.declare_classes(classes);
 }
@@ -88,12 +93,15 @@ void Levels::learn(std::span<const double> values, std::span<const std::int32_t>
 void Levels::learn_one(const float* x, std::int32_t point_class) {
     if (settings_.label_delay > 0 && seen_ % settings_.label_delay == 0) judged_ = levels_;
     if (seen_ % kJudgeEvery == kJudgeEvery - 1) judge(x, point_class);
+    const auto c = static_cast<std::size_t>(point_class);
     std::int64_t stride = 1;
-    for (Level& level : levels_) {
-        if (seen_ % stride == 0 || level.wants(point_class)) level.insert(x, point_class, seen_);
+    for (std::size_t l = 0; l < levels_.size(); ++l) {
+        Level& level = levels_[l];
+        if (seen_ % stride == 0 || level.wants(point_class)) level.insert(x, point_class, seen_, most_of_class(l, c));
         if (stride < std::numeric_limits<std::int64_t>::max() / 65536)
             stride *= static_cast<std::int64_t>(settings_.stride);
     }
+    ++class_seen_[c];
     ++seen_;
 }
 
@@ -160,7 +168,11 @@ Levels Levels::merged(std::span<const Levels* const> parts, std::span<const std:
                       std::size_t classes) {
     Levels whole(parts[0]->settings_, parts[0]->dimensions_);
     whole.declare_classes(classes);
-    for (const Levels* part : parts) whole.seen_ += part->seen_;
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+        whole.seen_ += parts[p]->seen_;
+        for (std::size_t c = 0; c < parts[p]->classes_; ++c)
+            whole.class_seen_[static_cast<std::size_t>(class_maps[p][c])] += parts[p]->class_seen_[c];
+    }
     struct Point {
         std::int64_t age;
         std::size_t part, place;
@@ -179,7 +191,8 @@ Levels Levels::merged(std::span<const Levels* const> parts, std::span<const std:
             for (const auto& [age, p, i] : points) {
                 const Level& level = *level_of(*parts[p], l);
                 std::copy_n(level.values().data() + i * whole.dimensions_, whole.dimensions_, row.data());
-                levels[l].insert(row.data(), class_maps[p][static_cast<std::size_t>(level.point_class(i))], arrival++);
+                const std::int32_t name = class_maps[p][static_cast<std::size_t>(level.point_class(i))];
+                levels[l].insert(row.data(), name, arrival++, whole.most_of_class(l, static_cast<std::size_t>(name)));
             }
         }
     };
@@ -212,6 +225,7 @@ Levels::Arrays Levels::arrays() const {
         }
     }
     out.regret = regret_;
+    out.class_seen = class_seen_;
     out.seen = {seen_};
     return out;
 }
@@ -228,6 +242,8 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
             "not every feature has ranges");
     for (const float v : in.constant) require(!std::isinf(v), "a value is infinite");
     require(in.regret.size() == n, "not every level has a record of its losses");
+    require(in.class_seen.size() == classes, "not every class has a count");
+    for (const std::int64_t n_c : in.class_seen) require(n_c >= 0, "a count is negative");
     require(in.seen.size() == 1 && in.seen[0] >= 0, "the number of points seen is negative");
     require(in.arrival.size() == in.point_class.size() && in.value.size() == in.point_class.size() * dimensions,
             "points, classes and times differ in number");
@@ -273,6 +289,7 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
     require(point == in.point_class.size() && cut == in.cut.size(), "there are points or limits of no level");
     for (const double regret : in.regret) require(std::isfinite(regret) && regret >= 0.0, "a loss is negative");
     model.regret_ = in.regret;
+    model.class_seen_ = in.class_seen;
     model.seen_ = in.seen[0];
     model.weigh();
     return model;

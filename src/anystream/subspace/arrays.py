@@ -11,6 +11,7 @@ LEVEL_ARRAYS = {
     "cut": ArraySpec("float32", ("cuts",), finite=True),
     "cut_end": ArraySpec("int64", ("levels", "d"), low=0, high="cuts"),
     "regret": ArraySpec("float64", ("weighed",), low=0, finite=True),
+    "class_seen": ArraySpec("int64", ("classes",), low=0),
     "seen": ArraySpec("int64", (1,), low=0),
 }
 """The points of the levels and their ranges; the inverted lists are made again from them."""

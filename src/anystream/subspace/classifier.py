@@ -32,13 +32,13 @@ class LocustClassifier(Locust):
         Points of a level, at most 65,535.
     stride : int, default=4
         How much thinner each level is than the one before.
-    n_ranges : int, default=16
+    n_ranges : int, default=8
         Ranges of about equal depth into which a numeric feature is cut; Phi in [1]_. At most 254.
     support : int, default=24
         A sample stops narrowing its subspace at so few points.
     smoothing : float, default=1.0
         How many points' worth the class shares of the level count in a vote.
-    kernel : float, default=0.5
+    kernel : float, default=1.0
         How fast the vote of a point falls with every feature in which it lies in another range than the record.
     affinity : float, default=0.3
         How fast a whole sample's voice falls with the mismatch of its best point: a level that holds nothing like the
@@ -47,7 +47,7 @@ class LocustClassifier(Locust):
         So many points of every class stay in each level, however rare the class.
     class_cap : float, default=0.5
         Share of a level that one class may take in the two longest levels (of three or more), so that long runs of one
-        class cannot flush them. 1 switches it off.
+        class cannot flush them; a class may always take the share that it has in the whole stream. 1 switches it off.
     label_delay : int, default=1000
         How many points are learned between two answers that a level's age must be judged by: the block size if
         records are answered and learned in blocks, the number of records that wait for their labels in general.
@@ -112,10 +112,10 @@ class LocustClassifier(Locust):
         n_levels: int = 4,
         level_size: int = 1024,
         stride: int = 4,
-        n_ranges: int = 16,
+        n_ranges: int = 8,
         support: int = 24,
         smoothing: float = 1.0,
-        kernel: float = 0.5,
+        kernel: float = 1.0,
         affinity: float = 0.3,
         class_floor: int = 2,
         class_cap: float = 0.5,

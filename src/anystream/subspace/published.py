@@ -75,7 +75,8 @@ class BlockLocustClassifier(Locust):
     of its size on (the first block at once), with the points that it had when they last doubled. The samples of a
     record go round the blocks, the newest first, so that any number of them is spread evenly. Features are drawn
     without replacement, and one that would leave no point is passed over. The bias follows the number of the sample
-    rather than that of all samples, which nobody knows when a deadline ends the work.
+    rather than that of all samples, which nobody knows when a deadline ends the work. In a block of one class Eq. 6 is
+    0/0: its samples fail.
 
     References
     ----------

@@ -4,8 +4,8 @@
 // the time decay. Points lie in order of arrival, and a place is used again when its point leaves. The oldest point
 // leaves, except that
 //   - the last `floor` points of a class stay,
-//   - a class that already fills its share (`cap`) makes room by its own oldest point; long pure runs then cannot flush
-//     what the level remembers of the others.
+//   - a class that already fills the share it is allowed makes room by its own oldest point; long pure runs then cannot
+//     flush what the level remembers of the others.
 // Ranges are found anew when the points have doubled, and then after twice as many insertions as there are places;
 // sooner if a dimension that had one value shows another, which no list could find.
 #pragma once
@@ -20,9 +20,8 @@ namespace anystream::subspace {
 
 struct LevelShape {
     std::size_t capacity = 1024;  // points, at most kMostPoints
-    std::size_t ranges = 16;      // Phi
+    std::size_t ranges = 8;       // Phi
     std::size_t floor = 2;        // points of a class that cannot be displaced by other classes
-    std::size_t cap = 1024;       // points of a class from which on it displaces its own
     std::vector<std::uint32_t> categorical;
 };
 
@@ -54,8 +53,9 @@ class Level {
     [[nodiscard]] bool wants(std::int32_t point_class) const noexcept {
         return class_size_[static_cast<std::size_t>(point_class)] < shape_.floor;
     }
-    /// Takes a point (a padded row of floats); arrivals rise.
-    void insert(const float* x, std::int32_t point_class, std::int64_t arrival);
+    /// Takes a point (a padded row of floats); arrivals rise. From `most` points of its class on, it displaces one of
+    /// them.
+    void insert(const float* x, std::int32_t point_class, std::int64_t arrival, std::size_t most);
     void declare_classes(std::size_t classes);
     /// Further dimensions, missing in all points so far.
     void widen(std::size_t dimensions, std::vector<std::uint32_t> categorical);
@@ -83,7 +83,7 @@ class Level {
     [[nodiscard]] static std::size_t most_bytes(const LevelShape& shape, std::size_t dimensions, std::size_t classes);
 
   private:
-    [[nodiscard]] std::size_t place_for(std::size_t point_class) const noexcept;
+    [[nodiscard]] std::size_t place_for(std::size_t point_class, std::size_t most) const noexcept;
     void unlink_oldest(std::size_t point_class) noexcept;
     void link_newest(std::size_t place, std::size_t point_class) noexcept;
     void cut_again();

@@ -19,13 +19,13 @@ struct LevelsSettings {
     std::size_t levels = 4;
     std::size_t level_size = 1024;
     std::size_t stride = 4;
-    std::size_t ranges = 16;
+    std::size_t ranges = 8;
     std::size_t support = 24;
     double smoothing = 1.0;
-    double kernel = 0.5;
+    double kernel = 1.0;
     double affinity = 0.3;
     std::size_t class_floor = 2;
-    double class_cap = 0.5;  // of the two longest levels
+    double class_cap = 0.5;  // of the two longest levels; a class may take the share that it has in the stream
     std::int64_t label_delay = 0;
     std::uint64_t seed = 0;
     std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
@@ -71,6 +71,7 @@ class Levels {
         std::vector<float> cut;                 // (cuts,)
         std::vector<std::int64_t> cut_end;      // (levels, dimensions): where the cuts of a dimension end
         std::vector<double> regret;             // (settings.levels,)
+        std::vector<std::int64_t> class_seen;   // (classes,)
         std::vector<std::int64_t> seen;         // (1,)
     };
     /// All levels, then with a label delay the levels by which they are judged.
@@ -89,7 +90,9 @@ class Levels {
     static constexpr double kEvenShare = 0.1;          // of the weight is spread evenly
     static constexpr double kLeastProbability = 0.05;  // that a loss is taken from
 
-    [[nodiscard]] LevelShape shape_of(std::size_t l, std::size_t levels) const;
+    [[nodiscard]] LevelShape shape() const;
+    /// How many points of a class level l may hold.
+    [[nodiscard]] std::size_t most_of_class(std::size_t l, std::size_t c) const;
     void drop_levels_beyond_memory();
     void learn_one(const float* x, std::int32_t point_class);
     void judge(const float* x, std::int32_t point_class);
@@ -101,7 +104,8 @@ class Levels {
     std::int64_t seen_ = 0;
     VoteRule rule_;
     std::vector<Level> levels_;
-    std::vector<Level> judged_;  // with a label delay: the levels as they were, not older than it
+    std::vector<Level> judged_;             // with a label delay: the levels as they were, not older than it
+    std::vector<std::int64_t> class_seen_;  // (classes,) points of each class, ever
     std::vector<double> regret_;
     std::vector<double> weight_, share_;
     std::int32_t only_class_ = -1;
