@@ -86,7 +86,7 @@ class Result:
         return self.summary.right_on_time / max(self.summary.labelled, 1)
 
 
-def sklearn_peers(X: Any, y: Any) -> dict[str, Peer]:
+def sklearn_peers(X: Any, y: Any, only: str | None) -> dict[str, Peer]:
     from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
     from sklearn.naive_bayes import GaussianNB
     from sklearn.neighbors import KNeighborsClassifier
@@ -100,6 +100,8 @@ def sklearn_peers(X: Any, y: Any) -> dict[str, Peer]:
     }
     peers = {}
     for name, model in models.items():
+        if only is not None and name not in only.split(","):
+            continue
         print(f"training {name}", file=sys.stderr)
         with threadpool_limits(1):  # threads that spin for each other take minutes on a busy machine
             model.fit(X, y)
@@ -136,9 +138,15 @@ def run(model: Any, scheduler: Any, overflow: str, times: Any, X: Any, y: Any, w
         model, source, Nowhere(), scheduler=scheduler, within=within, queue=ItemQueue(queue, overflow), clock=clock
     )
     # a peer that blocks would work off its backlog for minutes: what comes out after the end is late in any case
-    give_up = times[-1] + 20 * within
-    began = clock.now()
-    engine.watch(lambda turn: engine.stop() if turn.now - began > give_up + 1.0 else None)
+    started: list[float] = []
+
+    def watch(turn: Any) -> None:
+        if not started:
+            started.append(turn.now)
+        if turn.now > started[0] + times[-1] + 4 * within:
+            engine.stop()
+
+    engine.watch(watch)
     summary = engine.run()
     summary.labelled = len(times)  # records that never got in count as well
     return summary
@@ -159,6 +167,7 @@ def main() -> None:
     parser.add_argument("--within", default="50ms")
     parser.add_argument("--queue", type=int, default=2_000)
     parser.add_argument("--river", action="store_true", help="also river's ARF and Hoeffding tree")
+    parser.add_argument("--peers", help="only these, as names with commas between them")
     parser.add_argument("--slowest", help="take the capacity of this peer instead of the slowest")
     parser.add_argument("--loads", default=",".join(map(str, LOADS)))
     parser.add_argument("--plot", help="also draw into this file")
@@ -176,7 +185,7 @@ def main() -> None:
     half = min(len(y) * 2 // 3, 20_000)
     train, test = (X[:half], y[:half]), (X[half : half + 10_000], y[half : half + 10_000])
 
-    peers = sklearn_peers(*train) | (river_peers(*train) if options.river else {})
+    peers = sklearn_peers(*train, options.peers) | (river_peers(*train) if options.river else {})
     rates = {name: capacity(peer, test[0]) for name, peer in peers.items()}
     slowest = options.slowest or min(rates, key=lambda name: rates[name])
     print(

@@ -37,7 +37,7 @@ def test_the_waiting_time_rule_keeps_its_bounds():
 @given(st.lists(st.floats(0.01, 10.0), min_size=1, max_size=40))
 def test_the_deadline_share_is_the_largest_with_which_nobody_is_late(seconds_left):
     found = situation(seconds_left)
-    share = DeadlineShare().plan(found).steps
+    share = DeadlineShare(aim=1.0, headroom=None).plan(found).steps
     cost, ends = found.cost, np.sort(seconds_left)
     places = np.arange(1, len(ends) + 1)
 
@@ -50,31 +50,38 @@ def test_the_deadline_share_is_the_largest_with_which_nobody_is_late(seconds_lef
 
 
 def test_the_share_without_deadlines_is_the_cap_or_no_limit():
-    assert DeadlineShare(most=70).plan(situation([np.inf])).steps == 70
-    assert DeadlineShare().plan(situation([np.inf])).steps is None
+    assert DeadlineShare(most=70, headroom=None).plan(situation([np.inf])).steps == 70
+    assert DeadlineShare(aim=1.0, headroom=None).plan(situation([np.inf])).steps is None
+
+
+def test_answers_are_aimed_at_a_part_of_their_time():
+    half = situation([1.0] * 10)
+    assert DeadlineShare(aim=0.5, headroom=None).plan(half).steps == pytest.approx(47, abs=1)  # of 95 with all of it
+    late_in_its_time = situation([1.0] * 10, now=0.8)  # a quarter of what is left
+    assert DeadlineShare(aim=0.5, headroom=None).plan(late_in_its_time).steps == pytest.approx(4, abs=1)
 
 
 def test_headroom_leaves_time_for_the_records_to_come():
     alone = situation([1.0], rate=100.0)
-    assert DeadlineShare().plan(alone).steps == 249  # a quarter of a second
-    assert DeadlineShare(headroom=0.5).plan(alone).steps == 4  # half of 10 ms at 1 ms a step
+    assert DeadlineShare(aim=1.0, headroom=None).plan(alone).steps == 249  # a quarter of a second
+    assert DeadlineShare(aim=1.0, headroom=0.5).plan(alone).steps == 4  # half of 10 ms at 1 ms a step
 
 
 def test_late_records_hold_nobody_up():
-    plan = DeadlineShare().plan(situation([1.0, 2.0, 9.0], now=3.0))
+    plan = DeadlineShare(aim=1.0, headroom=None).plan(situation([1.0, 2.0, 9.0], now=3.0))
     assert plan.rows == slice(2, 3)
     assert plan.steps > 1000
 
 
 def test_late_records_are_answered_at_budget_0_when_nobody_else_waits_or_they_crowd_the_queue():
-    plan = DeadlineShare().plan(situation([1.0, 2.0], now=3.0))
+    plan = DeadlineShare(aim=1.0, headroom=None).plan(situation([1.0, 2.0], now=3.0))
     assert (plan.rows, plan.steps) == (2, 0)
-    plan = DeadlineShare().plan(situation([1.0, 1.0, 1.0, 9.0], now=3.0, capacity=5))
+    plan = DeadlineShare(aim=1.0, headroom=None).plan(situation([1.0, 1.0, 1.0, 9.0], now=3.0, capacity=5))
     assert (plan.rows, plan.steps) == (3, 0)
 
 
 def test_late_records_get_their_turn_after_some_time():
-    scheduler = DeadlineShare(most=10)
+    scheduler = DeadlineShare(most=10, aim=1.0, headroom=None)
     cost = StepCost(1e-5, 1e-3, 1e-4)
     crowd = situation([1.0] * 3 + [9.0] * 300, now=3.0, cost=cost)
     turns = [scheduler.plan(crowd) for _ in range(100)]
@@ -85,8 +92,12 @@ def test_late_records_get_their_turn_after_some_time():
 
 def test_a_batch_lasts_as_long_as_it_should_and_no_longer_than_a_quarter_of_the_time_left():
     cost = StepCost(1e-9, 1e-9, 1e-5)
-    assert DeadlineShare(most=10).plan(situation([100.0] * 1000, cost=cost)).rows == slice(0, 39)  # 4 ms of 0.1 ms each
-    assert DeadlineShare(most=10).plan(situation([0.008] * 20, cost=cost)).rows == slice(0, 19)  # 2 ms
+    assert DeadlineShare(most=10, aim=1.0, headroom=None).plan(situation([100.0] * 1000, cost=cost)).rows == slice(
+        0, 39
+    )  # 4 ms of 0.1 ms each
+    assert DeadlineShare(most=10, aim=1.0, headroom=None).plan(situation([0.008] * 20, cost=cost)).rows == slice(
+        0, 19
+    )  # 2 ms
 
 
 def test_a_costly_call_is_spread_over_more_records():

@@ -140,7 +140,7 @@ class Engine:
         self._stopping = False
         self._stop_now = StopToken()
         self._sequence = 0
-        self._rate = 0.0
+        self._rate = self._rate_sum = self._rate_weight = 0.0
         self._polled_at: float | None = None
         self._read_to = -1  # records of an earlier run before this offset are done, except the unfinished ones
         self._unfinished: NDArray[np.int64] = np.empty(0, dtype=np.int64)
@@ -344,7 +344,9 @@ class Engine:
         if self._polled_at is not None and now > self._polled_at:
             passed = now - self._polled_at
             weight = -math.expm1(-passed / _RATE_S)
-            self._rate += weight * (n / passed - self._rate)
+            self._rate_sum += weight * (n / passed - self._rate_sum)
+            self._rate_weight += weight * (1.0 - self._rate_weight)
+            self._rate = self._rate_sum / self._rate_weight  # an average from the first moment on
         self._polled_at = now
 
 

@@ -65,6 +65,10 @@ class ItemQueue:
         """The deadlines of all elements, ascending."""
         return self._column("deadline")
 
+    def arrivals(self) -> NDArray[np.float64]:
+        """The arrivals of all elements, in the order of the queue."""
+        return self._column("arrival")
+
     def offsets(self) -> NDArray[np.int64]:
         """The offsets of all elements, in the order of the queue."""
         return self._column("offset")

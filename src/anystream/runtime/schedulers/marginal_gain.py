@@ -37,18 +37,22 @@ class MarginalGain:
             raise ValueError(f"least_gain is {least_gain}; use 0 or more")
         self.table = table
         self.least_gain = least_gain
+        self._fresh_before = False  # the last batch gave first answers
 
     def plan(self, situation: Situation) -> Plan:
-        """First whoever has no answer yet, then the level whose best drafts gain most per second."""
+        """In turn: whoever has no answer yet (always, if they fill a batch), and the drafts that gain most."""
         items = situation.queue.items()
         cost, now = situation.cost, situation.now
         fresh = np.flatnonzero(items.steps < 0)
-        if len(fresh):
-            rows = fresh[: situation.records_for(self.table.levels[0])]
+        at_once = situation.records_for(self.table.levels[0])
+        if len(fresh) and (len(fresh) >= min(at_once, len(items)) or not self._fresh_before):
+            self._fresh_before = True
+            rows = fresh[:at_once]
             return Plan(rows, self.table.levels[0], now + _MARGIN * max(situation.batch_s, cost.of(len(rows), 0)))
+        self._fresh_before = False
         reached = self.table.level_of(items.steps)
         best: tuple[float, NDArray[np.int64], int] | None = None
-        for level in np.unique(reached):
+        for level in np.unique(reached[items.steps >= 0]):
             at_level = np.flatnonzero(reached == level)
             gains = self.table.gain(int(level), items.confidence[at_level])
             steps = self.table.levels[level + 1]
