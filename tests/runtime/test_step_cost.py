@@ -22,6 +22,13 @@ def test_the_costs_are_found_and_followed():
     assert cost.step == pytest.approx(9e-7, rel=0.25)
 
 
+def test_a_few_batches_tell_costs_of_any_size():
+    truth = (0.02, 3e-6, 5e-5)  # a call as costly as that of a forest of trees
+    batches = [(n, n * each) for n in (1, 64, 256) for each in (0, 8)]
+    cost = StepCost.fitted([(n, s, truth[0] + truth[1] * n + truth[2] * s) for n, s in batches])
+    assert (cost.call, cost.record, cost.step) == pytest.approx(truth, rel=0.01)
+
+
 def test_one_wild_measurement_does_not_upset_the_estimate():
     rng = np.random.default_rng(1)
     cost = StepCost()

@@ -30,6 +30,7 @@ _IDLE_S = 0.02  # longest wait for a source before the engine looks around again
 _POLL = 8192  # most records taken at a time where the source waits for us
 _LABELS = 4096  # most labels taken at a time
 _WARM_UP = ((1, 0), (1, 0), (64, 0), (64, 8), (256, 0), (256, 8))  # records and steps of questions before the first
+_SHOWN = 500  # characters of a record that the dead letters keep
 _RATE_S = 1.0  # the rate of arrivals is an average over about this time
 
 
@@ -193,11 +194,12 @@ class Engine:
         model = self.learner.model
         if not hasattr(model, "n_features_in_"):
             return
+        found = []
         for n, steps in _WARM_UP:
             began = self.clock.now()
             answer = model.classify(np.zeros((n, model.n_features_in_)), budget=Budget(steps=steps))
-            self.cost.update(n, int(answer.steps.sum()), self.clock.now() - began)
-        self.cost.forget_average()  # the history of the stream begins now
+            found.append((n, int(answer.steps.sum()), max(self.clock.now() - began, 1e-9)))
+        self.cost = StepCost.fitted(found[1:])
 
     # -- one turn ----------------------------------------------------------------------------------------------------
 
@@ -255,8 +257,9 @@ class Engine:
             self._answer_batch(surplus, 0, now, drafts=False)
             return
         self.summary.shed += len(surplus)
-        reason = f"shed: the queue of {self.queue.capacity} was full ({self.queue.overflow})"
-        self._outlet.give_up(_as_rejects(surplus, reason))
+        if self._outlet.dead is not None:  # giving up must be quick: it happens when there is no time
+            reason = f"shed: the queue of {self.queue.capacity} was full ({self.queue.overflow})"
+            self._outlet.give_up(_as_rejects(surplus, reason))
 
     def _take_labels(self) -> int:
         assert self.labels is not None
@@ -352,6 +355,6 @@ class Engine:
 
 def _as_rejects(items: Items, reason: str) -> list[Reject]:
     return [
-        Reject(reason, int(offset), None, key, np.array2string(x, separator=",", threshold=20))
-        for offset, key, x in zip(items.offset, items.key.tolist(), items.features, strict=True)
+        Reject(reason, offset, None, key, str(x)[:_SHOWN])
+        for offset, key, x in zip(items.offset.tolist(), items.key.tolist(), items.features.tolist(), strict=True)
     ]

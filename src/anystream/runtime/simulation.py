@@ -18,6 +18,7 @@ from anystream.runtime.engine import Engine
 from anystream.runtime.queue import ItemQueue, Overflow
 from anystream.runtime.replay import Replay, at_times
 from anystream.runtime.schedulers.protocol import Scheduler
+from anystream.runtime.step_cost import fit_costs
 from anystream.runtime.summary import Summary
 
 
@@ -45,7 +46,7 @@ class MachineCost:
         repeats : int, default=5
             How often each batch is asked.
         """
-        uses, seconds = [], []
+        found = []
         for n in (1, 32, 256, 2048):
             rows = np.ascontiguousarray(X[np.arange(n) % len(X)])
             for steps in (0, 10, 50):
@@ -54,13 +55,8 @@ class MachineCost:
                     began = time.perf_counter()
                     answer = model.classify(rows, budget=steps)
                     times.append(time.perf_counter() - began)
-                uses.append([1.0, n, float(answer.steps.sum())])
-                seconds.append(min(times))
-        weights = 1.0 / np.array(seconds)
-        from scipy.optimize import nnls
-
-        costs, _ = nnls(np.array(uses) * weights[:, np.newaxis], np.array(seconds) * weights)
-        return cls(*(max(float(cost), 1e-9) for cost in costs))
+                found.append((n, int(answer.steps.sum()), min(times)))
+        return cls(*(max(cost, 1e-9) for cost in fit_costs(found)))
 
     def scaled(self, speed: float) -> MachineCost:
         """The costs on a machine `speed` times as fast."""

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 _PRIOR = (50e-6, 5e-6, 1e-6)  # seconds per call, record and step: a guess that the first batches correct
+_LEAST = (20e-6, 0.2e-6, 20e-9)  # what is measured as less counts as this
 _DRIFT = 0.05  # how much a cost may change from one batch to the next, relative to itself
 _NOISE = 0.2  # relative error of one measurement
 _OUTLIER = 3.0  # a measurement further off than this many deviations counts as that far off
 _WIDEST = 3.0  # uncertainty of a cost never grows beyond this, relative to itself
+
+
+def fit_costs(measurements: Sequence[tuple[int, int, float]]) -> tuple[float, float, float]:
+    """Seconds per call, record and step that explain batches of (records, steps, seconds) best, in relative error."""
+    from scipy.optimize import nnls
+
+    uses = np.array([[1.0, records, steps] for records, steps, _ in measurements])
+    seconds = np.array([seconds for _, _, seconds in measurements])
+    costs, _ = nnls(uses / seconds[:, np.newaxis], np.ones(len(seconds)))
+    return float(costs[0]), float(costs[1]), float(costs[2])
 
 
 class StepCost:
@@ -32,11 +45,17 @@ class StepCost:
         self._costs = np.array([call, record, step])
         if not np.all(self._costs > 0.0):
             raise ValueError(f"costs are {self._costs.tolist()}; give positive numbers of seconds")
-        self._floor = self._costs * 1e-3
+        self._floor = np.minimum(self._costs, _LEAST) * 1e-3
         self._uncertainty = np.diag(self._costs**2)
         self._seconds = 0.0
         self._steps = 0
         self.measured = 0
+
+    @classmethod
+    def fitted(cls, measurements: Sequence[tuple[int, int, float]]) -> StepCost:
+        """Costs that begin where batches of (records, steps, seconds) say."""
+        found = fit_costs(measurements)
+        return cls(*(max(cost, least) for cost, least in zip(found, _LEAST, strict=True)))
 
     @property
     def call(self) -> float:
@@ -58,10 +77,6 @@ class StepCost:
         """Seconds per step over all of history, set-up included; t' of Eq. 8."""
         return self._seconds / self._steps if self._steps else self.step
 
-    def forget_average(self) -> None:
-        """Let `average` begin anew."""
-        self._seconds, self._steps = 0.0, 0
-
     def of(self, records: float, steps_each: float) -> float:
         """Seconds that a batch will take."""
         return self.call + records * (self.record + steps_each * self.step)
@@ -73,7 +88,7 @@ class StepCost:
         self.measured += 1
         self._seconds += seconds
         self._steps += steps
-        scale = np.maximum(self._costs, 10.0 * self._floor)
+        scale = np.maximum(self._costs, _LEAST)
         self._uncertainty += np.diag((_DRIFT * scale) ** 2)
         widest = (_WIDEST * scale) ** 2
         shrink = np.sqrt(np.minimum(1.0, widest / np.diag(self._uncertainty)))
