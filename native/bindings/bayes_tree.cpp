@@ -102,15 +102,29 @@ std::shared_ptr<const void> keep_alive(nb::handle object) {
             }};
 }
 
+/// Queries live as long as Python holds them; the memory of the last one to go serves the next.
+Query& spare_query() {
+    thread_local Query spare;
+    return spare;
+}
+
 class ForestQuery {
   public:
-    ForestQuery(SharedForest forest, const QuerySettings& settings, Vector<double> x) : forest_(std::move(forest)) {
+    ForestQuery(SharedForest forest, const QuerySettings& settings, Vector<double> x)
+        : forest_(std::move(forest)), query_(std::move(spare_query())) {
         require_width(*forest_, x.size());
         require_finite(as_span(x));
         query_.open(*forest_, settings, x.data());
     }
     ForestQuery(SharedForest forest, nb::bytes state) : forest_(std::move(forest)) {
         query_.resume(*forest_, {reinterpret_cast<const std::byte*>(state.data()), state.size()});
+    }
+
+    ForestQuery(const ForestQuery&) = delete;
+    ForestQuery& operator=(const ForestQuery&) = delete;
+    ~ForestQuery() {
+        constexpr std::int64_t kSmall = 4096;  // steps; the frontiers of longer queries are not worth keeping
+        if (query_.steps() <= kSmall) spare_query() = std::move(query_);
     }
 
     std::int64_t refine(std::int64_t steps, std::int64_t nanoseconds, const StopFlag* stop) {
@@ -314,7 +328,7 @@ std::unique_ptr<ForestHandle> merge(const std::vector<const ForestHandle*>& part
 template <typename Result>
 Result one(const ForestHandle& handle, const QuerySettings& settings, Vector<double> x, std::int64_t steps,
            Result (*result)(const Query&, std::size_t classes)) {
-    thread_local Query query;
+    Query& query = spare_query();
     const SharedForest forest = share_unlocked(handle);
     require_width(*forest, x.size());
     require_finite(as_span(x));
@@ -498,19 +512,29 @@ void bind_bayes_tree(nb::module_& m) {
             "Bytes of memory held; what a mapped file lends is not counted.");
 
     m.def(
-        "bayes_kernels",
-        [](const std::string& which, Vector<float> x, Vector<float> mean, Vector<float> precision, std::size_t lanes,
-           OutVector<float> out) {
+        "bayes_densities",
+        [](Vector<float> x, Vector<float> mean, Vector<float> precision, Vector<float> log2_norm,
+           Vector<float> log2_count, OutVector<float> log2_density, OutVector<float> log2_value) {
+            const std::size_t lanes = log2_density.size();
             require_equal("length of mean", mean.size(), x.size() * lanes);
-            require_equal("length of out", out.size(), lanes);
+            require_equal("length of log2_value", log2_value.size(), lanes);
             if (lanes != 4 && lanes % 8 != 0) throw std::invalid_argument("lanes must be 4 or a multiple of 8");
-            const bool own = which == "own";
-            require_equal("length of precision", precision.size(), own ? mean.size() : x.size());
-            (own ? kernels().own_exponents : kernels().shared_exponents)(x.data(), mean.data(), precision.data(),
-                                                                         x.size(), lanes, out.data());
+            if (log2_norm.size() == 1) {
+                require_equal("length of precision", precision.size(), x.size());
+                kernels().shared_densities(x.data(), mean.data(), precision.data(), log2_norm.data()[0], x.size(),
+                                           lanes, log2_density.data());
+                return;
+            }
+            require_equal("length of precision", precision.size(), mean.size());
+            require_equal("length of log2_norm", log2_norm.size(), lanes);
+            require_equal("length of log2_count", log2_count.size(), lanes);
+            kernels().own_densities(x.data(),
+                                    {mean.data(), precision.data(), log2_norm.data(), log2_count.data(), lanes},
+                                    x.size(), log2_density.data(), log2_value.data());
         },
-        "which"_a, "x"_a.noconvert(), "mean"_a.noconvert(), "precision"_a.noconvert(), "lanes"_a, "out"_a.noconvert(),
-        "The exponents of a node's entries, for tests.");
+        "x"_a.noconvert(), "mean"_a.noconvert(), "precision"_a.noconvert(), "log2_norm"_a.noconvert(),
+        "log2_count"_a.noconvert(), "log2_density"_a.noconvert(), "log2_value"_a.noconvert(),
+        "The log2 densities of a node's entries, or with a single norm of a class's kernels; for tests.");
     m.def(
         "powers_of_two",
         [](Vector<float> log2_value, float origin, OutVector<double> out) {

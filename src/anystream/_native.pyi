@@ -176,8 +176,10 @@ class BayesForest:
     def own_bytes(self) -> int:
         """Bytes of memory held; what a mapped file lends is not counted."""
 
-def bayes_kernels(which: str, x: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], precision: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], lanes: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
-    """The exponents of a node's entries, for tests."""
+def bayes_densities(x: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], precision: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], log2_norm: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], log2_count: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], log2_density: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], log2_value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """
+    The log2 densities of a node's entries, or with a single norm of a class's kernels; for tests.
+    """
 
 def powers_of_two(log2_value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], origin: float, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """2^(log2_value - origin), for tests."""

@@ -13,14 +13,26 @@ from anystream import _native
 
 
 @given(seed=st.integers(0, 10**6), d=st.integers(1, 70), lanes=st.sampled_from([4, 8, 16, 24]), own=st.booleans())
-def test_exponents_are_sums_of_squared_deviations(seed, d, lanes, own):
+def test_densities_are_those_of_gaussians(seed, d, lanes, own):
     random = np.random.default_rng(seed)
     x, mean = random.normal(size=d).astype(np.float32), random.normal(size=(d, lanes)).astype(np.float32)
     precision = random.uniform(0.1, 10, size=(d, lanes) if own else d).astype(np.float32)
-    out = np.empty(lanes, np.float32)
-    _native.bayes_kernels("own" if own else "shared", x, mean.reshape(-1), precision.reshape(-1), lanes, out)
+    norm, count = random.normal(size=(2, lanes if own else 1)).astype(np.float32)
+    density, value = np.empty((2, lanes), np.float32)
+    _native.bayes_densities(x, mean.reshape(-1), precision.reshape(-1), norm, count, density, value)
     apart = (x[:, None].astype(float) - mean) * (precision if own else precision[:, None])
-    np.testing.assert_allclose(out, (apart**2).sum(axis=0), rtol=2e-5)
+    expected = norm - 0.5 * np.log2(np.e) * (apart**2).sum(axis=0)
+    np.testing.assert_allclose(density, expected, rtol=2e-5, atol=2e-5)
+    if own:
+        np.testing.assert_allclose(value, expected + count, rtol=2e-5, atol=2e-5)
+
+
+def test_densities_are_finite_however_far_the_query_lies():
+    x, mean = np.full(3, 1e15, np.float32), np.zeros((3, 8), np.float32)
+    density, value = np.empty((2, 8), np.float32)
+    norm = np.zeros(8, np.float32)
+    _native.bayes_densities(x, mean.reshape(-1), np.full(24, 1e6, np.float32), norm, norm, density, value)
+    assert (density == np.float32(-1e30)).all() and np.isfinite(value).all()
 
 
 @given(

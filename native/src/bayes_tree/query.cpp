@@ -11,8 +11,6 @@ namespace anystream::bayes_tree {
 
 namespace {
 
-constexpr float kHalfLog2E = static_cast<float>(0.5 * std::numbers::log2e);
-constexpr float kLeastLog2 = -1e30F;  // a log density that is finite however far the query lies
 constexpr float kMostAbove = 500.0F;  // values may exceed the origin by this power of two before it is moved
 constexpr double kCancelled = 1e-7;   // a sum that fell below this share of its peak is added up anew
 
@@ -24,20 +22,27 @@ std::size_t turns_per_round(std::int32_t asked, std::size_t classes) noexcept {
     return std::max<std::size_t>(asked == kPublishedK ? 2 : 4, log2);
 }
 
+/// A whole number that grows with the number; of such numbers two make a key that one comparison orders.
+std::uint64_t rank_of(float number) noexcept {
+    std::uint32_t bits;
+    std::memcpy(&bits, &number, sizeof bits);
+    return bits >> 31 != 0 ? ~bits : bits | 1U << 31;
+}
+
 std::size_t round_up_to_8(std::size_t n) noexcept {
     return (n + 7) / 8 * 8;
 }
 
 }  // namespace
 
-float Query::priority(float log2_density) const noexcept {
+std::uint64_t Query::key(float log2_density, std::int32_t node) const noexcept {
     switch (settings_.descent) {
         case Descent::breadth_first:
-            return -static_cast<float>(steps_);
+            return rank_of(-static_cast<float>(steps_)) << 32 | rank_of(log2_density);
         case Descent::depth_first:
-            return static_cast<float>(steps_);
+            return rank_of(static_cast<float>(steps_)) << 32 | rank_of(log2_density);
         default:
-            return log2_density;  // Eq. 6
+            return rank_of(log2_density) << 32 | ~static_cast<std::uint32_t>(node);  // Eq. 6
     }
 }
 
@@ -58,9 +63,9 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const doub
     evaluate(forest, roots, 0);
     for (std::size_t c = 0; c < classes_; ++c) {  // every class starts at its own origin
         state_[c].origin = std::floor(static_cast<double>(log2_value_[c]));
-        exponent_[c] = log2_value_[c] - static_cast<float>(state_[c].origin);
+        above_origin_[c] = log2_value_[c] - static_cast<float>(state_[c].origin);
     }
-    kernels().powers_of_two(exponent_.data(), 0.0F, classes_, value_.data());
+    kernels().powers_of_two(above_origin_.data(), 0.0F, round_up_to_8(classes_), value_.data());
     std::size_t populated = 0;
     for (std::size_t c = 0; c < classes_; ++c) {
         ClassState& state = state_[c];
@@ -85,8 +90,8 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const doub
 void Query::make_room(const Forest& forest) {
     const std::size_t lanes = std::max(round_up_to_8(forest.classes()), static_cast<std::size_t>(kMostFanout));
     deviation_.resize(panels_of(forest.dimensions()) * kPanelRows, 0.0F);
-    if (exponent_.size() >= lanes) return;
-    exponent_.resize(lanes);
+    if (value_.size() >= lanes) return;
+    above_origin_.resize(lanes);
     log2_density_.resize(lanes);
     log2_value_.resize(lanes);
     value_.resize(lanes);
@@ -95,19 +100,13 @@ void Query::make_room(const Forest& forest) {
 void Query::evaluate(const Forest& forest, const NodeView& node, std::size_t point_class) {
     if (missing_) return evaluate_partly(forest, node, point_class);
     const std::size_t d = x_.size();
-    float* exponent = exponent_.data();
     if (node.precision == nullptr) {
-        kernels().shared_exponents(x_.data(), node.mean, forest.kernel_precision(point_class), d, node.lanes, exponent);
-        const float norm = forest.kernel_log2_norm(point_class);
-        for (std::size_t l = 0; l < node.entries; ++l)
-            log2_value_[l] = log2_density_[l] = std::max(norm - kHalfLog2E * exponent[l], kLeastLog2);
+        kernels().shared_densities(x_.data(), node.mean, forest.kernel_precision(point_class),
+                                   forest.kernel_log2_norm(point_class), d, node.lanes, log2_value_.data());
         return;
     }
-    kernels().own_exponents(x_.data(), node.mean, node.precision, d, node.lanes, exponent);
-    for (std::size_t l = 0; l < node.entries; ++l) {
-        log2_density_[l] = std::max(node.log2_norm[l] - kHalfLog2E * exponent[l], kLeastLog2);
-        log2_value_[l] = log2_density_[l] + node.log2_count[l];
-    }
+    kernels().own_densities(x_.data(), {node.mean, node.precision, node.log2_norm, node.log2_count, node.lanes}, d,
+                            log2_density_.data(), log2_value_.data());
     if (node.covariant) evaluate_covariances(forest, node);
 }
 
@@ -165,9 +164,15 @@ void Query::add_entry(const Forest& forest, ClassState& state, std::int32_t chil
     if (static_cast<std::size_t>(child) >= forest.nodes())
         throw DamagedForest("the tree is damaged: an entry points to node " + std::to_string(child) + " of " +
                             std::to_string(forest.nodes()));
-    state.entries.push_back(
-        {priority(log2_density_[lane]), log2_density_[lane], log2_value_[lane], child, value_[lane]});
-    std::push_heap(state.entries.begin(), state.entries.end(), Later{});
+    state.entries.push_back({key(log2_density_[lane], child), value_[lane], log2_value_[lane], child});
+    std::push_heap(state.entries.begin(), state.entries.end());
+}
+
+void Query::add_kernels(ClassState& state, std::size_t count) {
+    for (std::size_t l = 0; l < count; ++l) state.sum += value_[l];
+    const auto end = static_cast<std::ptrdiff_t>(count);
+    state.kernel_log2.insert(state.kernel_log2.end(), log2_value_.begin(), log2_value_.begin() + end);
+    state.kernel_value.insert(state.kernel_value.end(), value_.begin(), value_.begin() + end);
 }
 
 /// The class's sum from its frontier, with the origin at its largest value.
@@ -234,7 +239,7 @@ bool Query::step(const Forest& forest) {
     if (++steps_ > static_cast<std::int64_t>(forest.nodes()))
         throw DamagedForest("the tree is damaged: it goes round in a circle");
     auto& entries = state_[c].entries;
-    std::pop_heap(entries.begin(), entries.end(), Later{});
+    std::pop_heap(entries.begin(), entries.end());
     const Entry refined = entries.back();
     entries.pop_back();
     replace(forest, c, refined);
@@ -256,9 +261,13 @@ void Query::replace(const Forest& forest, std::size_t c, const Entry& refined) {
     if (too_high)
         std::fill_n(value_.begin(), node.entries, 0.0);
     else
-        kernels().powers_of_two(log2_value_.data(), static_cast<float>(state.origin), node.entries, value_.data());
+        kernels().powers_of_two(log2_value_.data(), static_cast<float>(state.origin), round_up_to_8(node.entries),
+                                value_.data());
     state.sum -= refined.value;
-    for (std::size_t l = 0; l < node.entries; ++l) add_entry(forest, state, node.child(l), l);
+    if (node.precision == nullptr)
+        add_kernels(state, node.entries);
+    else
+        for (std::size_t l = 0; l < node.entries; ++l) add_entry(forest, state, node.child(l), l);
     state.peak = std::max(state.peak, state.sum);
     if (too_high || !(state.sum > kCancelled * state.peak)) rebase(state);
     if (state.entries.empty()) --open_classes_;

@@ -9,7 +9,7 @@ namespace anystream::bayes_tree {
 
 namespace {
 
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 
 class Writer {
   public:

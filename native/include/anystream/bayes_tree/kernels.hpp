@@ -1,4 +1,4 @@
-// The machine-dependent part of the Bayes tree: exponents of a node's Gaussians, and powers of two.
+// The machine-dependent part of the Bayes tree: densities of a node's Gaussians, and powers of two.
 //
 // A node's entries are lanes. Its means lie dimension-major, so that one vector load brings one dimension of all
 // siblings:  mean[j * lanes + l] is dimension j of entry l. Lanes are a multiple of 4 up to 4, of 8 above.
@@ -6,13 +6,31 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numbers>
 
 namespace anystream::bayes_tree {
 
+/// A log2 density is log2_norm - kHalfLog2E * exponent, and finite however far the query lies.
+inline constexpr float kHalfLog2E = static_cast<float>(0.5 * std::numbers::log2e);
+inline constexpr float kLeastLog2 = -1e30F;
+
+/// The entries of an inner node: each has deviations, a norm and a count of its own.
+struct NodeLanes {
+    const float* mean;
+    const float* precision;  // 1 / sigma, laid out like the means
+    const float* log2_norm;
+    const float* log2_count;
+    std::size_t lanes;
+};
+
 struct Kernels {
-    /// out[l] = sum_j ((x[j] - mean[j, l]) * precision[j, l])^2: every entry has deviations of its own.
-    void (*own_exponents)(const float* x, const float* mean, const float* precision, std::size_t dimensions,
-                          std::size_t lanes, float* out);
+    /// log2_density[l] = log2_norm[l] - kHalfLog2E * sum_j ((x[j] - mean[j, l]) * precision[j, l])^2, at least
+    /// kLeastLog2, and log2_value[l] = log2_density[l] + log2_count[l].
+    void (*own_densities)(const float* x, const NodeLanes& node, std::size_t dimensions, float* log2_density,
+                          float* log2_value);
+    /// The same log2 densities for kernels of one class, which share deviations and norm.
+    void (*shared_densities)(const float* x, const float* mean, const float* precision, float log2_norm,
+                             std::size_t dimensions, std::size_t lanes, float* out);
     /// out[l] = sum_j ((x[j] - mean[j, l]) * precision[j])^2: all entries are kernels of one class.
     void (*shared_exponents)(const float* x, const float* mean, const float* precision, std::size_t dimensions,
                              std::size_t lanes, float* out);

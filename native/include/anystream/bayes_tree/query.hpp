@@ -66,12 +66,15 @@ class Query {
     void resume(const Forest& forest, std::span<const std::byte> state);
 
   private:
-    struct Entry {  // can be refined
-        float priority;
-        float log2_density;  // g
-        float log2_value;    // v
+    struct Entry {          // can be refined
+        std::uint64_t key;  // grows with its priority
+        double value;       // 2^(v - origin)
+        float log2_value;   // v
         std::int32_t node;
-        double value;  // 2^(v - origin)
+
+        bool operator<(const Entry& other) const noexcept {  // of a heap: the largest is refined first
+            return key != other.key ? key < other.key : node > other.node;
+        }
     };
     struct ClassState {
         std::vector<Entry> entries;        // a heap: the next to be refined in front
@@ -84,20 +87,13 @@ class Query {
         std::int64_t since = 0;  // the step at which the present frontier began
     };
 
-    struct Later {  // the order of a max-heap: true if b is refined before a
-        bool operator()(const Entry& a, const Entry& b) const noexcept {
-            if (a.priority != b.priority) return a.priority < b.priority;
-            if (a.log2_density != b.log2_density) return a.log2_density < b.log2_density;
-            return a.node > b.node;
-        }
-    };
-
-    [[nodiscard]] float priority(float log2_density) const noexcept;
+    [[nodiscard]] std::uint64_t key(float log2_density, std::int32_t node) const noexcept;
     void make_room(const Forest& forest);
     void evaluate(const Forest& forest, const NodeView& node, std::size_t point_class);
     void evaluate_covariances(const Forest& forest, const NodeView& node);
     void evaluate_partly(const Forest& forest, const NodeView& node, std::size_t point_class);
     void add_entry(const Forest& forest, ClassState& state, std::int32_t child, std::size_t lane);
+    void add_kernels(ClassState& state, std::size_t count);
     void rebase(ClassState& state);
     void order(std::size_t point_class);
     void choose_classes();
@@ -116,7 +112,7 @@ class Query {
     std::vector<std::int32_t> turns_;  // classes still to be refined before the classes are ordered anew, last first
 
     // what `evaluate` found for the lanes of a node
-    std::vector<float> exponent_, log2_density_, log2_value_;
+    std::vector<float> log2_density_, log2_value_, above_origin_;
     std::vector<double> value_;
     std::vector<float> deviation_;  // scratch: of x from a mean, by panels
     std::vector<double> vote_;      // (classes,) log2 of the root model's joint densities; empty: it has no vote
