@@ -66,7 +66,7 @@ ForestSettings forest_settings(std::int32_t fanout, const std::string& bandwidth
 }
 
 QuerySettings query_settings(const std::string& descent, const std::string& decision, std::int32_t refined_classes,
-                             double root_weight) {
+                             double root_weight, bool certify) {
     if (!(root_weight >= 0.0) || !std::isfinite(root_weight))
         throw std::invalid_argument("root_weight is " + std::to_string(root_weight) + "; use 0 or more");
     if (refined_classes < kPublishedK)
@@ -78,7 +78,7 @@ QuerySettings query_settings(const std::string& descent, const std::string& deci
             named<Decision>(
                 decision, "decision",
                 {{"mixture", Decision::mixture}, {"ensemble", Decision::ensemble}, {"nearest", Decision::nearest}}),
-            refined_classes, root_weight};
+            refined_classes, root_weight, certify};
 }
 
 void require_finite(std::span<const double> values) {
@@ -136,6 +136,11 @@ class ForestQuery {
     [[nodiscard]] auto proba() const {
         std::vector<double> out(forest_->classes());
         query_.posterior(out);
+        return to_numpy(std::move(out));
+    }
+    [[nodiscard]] auto proba_bounds() const {
+        std::vector<double> out(2 * forest_->classes());
+        query_.posterior_bounds(out);
         return to_numpy(std::move(out));
     }
     [[nodiscard]] nb::bytes state() const {
@@ -339,7 +344,8 @@ Result one(const ForestHandle& handle, const QuerySettings& settings, Vector<dou
 
 void bind_query(nb::module_& m) {
     nb::class_<QuerySettings>(m, "BayesQuerySettings", "How queries descend and decide.")
-        .def(nb::new_(&query_settings), "descent"_a, "decision"_a, "refined_classes"_a, "root_weight"_a = 0.0);
+        .def(nb::new_(&query_settings), "descent"_a, "decision"_a, "refined_classes"_a, "root_weight"_a = 0.0,
+             "certify"_a = false);
     nb::class_<ForestQuery>(m, "BayesQuery", "One classification in progress.")
         .def("refine", &ForestQuery::refine, "steps"_a = -1, "nanoseconds"_a = -1, "stop"_a.none() = nb::none(),
              "Refine within the limits (-1: none); return the steps taken.")
@@ -350,6 +356,9 @@ void bind_query(nb::module_& m) {
         .def("frontier", &ForestQuery::frontier, "Rows (class, node or -1 for a kernel, log2 of n_e g_e).")
         .def_prop_ro(
             "steps", [](const ForestQuery& q) { return q.query().steps(); }, "Refinements so far.")
+        .def_prop_ro(
+            "certified", [](const ForestQuery& q) { return q.query().certified(); }, "No step could change the label.")
+        .def("proba_bounds", &ForestQuery::proba_bounds, "Rows (least, most) of the exhausted probabilities.")
         .def_prop_ro(
             "exhausted", [](const ForestQuery& q) { return q.query().exhausted(); }, "Nothing is left to refine.");
 }
@@ -458,21 +467,21 @@ void bind_bayes_tree(nb::module_& m) {
             "answer",
             [](const ForestHandle& h, const QuerySettings& settings, Matrix<double> records, std::int64_t steps,
                std::int64_t nanoseconds, const StopFlag* stop, int threads, OutMatrix<double> proba,
-               OutVector<std::int64_t> taken, OutVector<std::uint8_t> exhausted) {
+               OutVector<std::int64_t> taken, OutVector<std::uint8_t> certified) {
                 const SharedForest forest = share_unlocked(h);
                 require_width(*forest, records.shape(1));
                 require_equal("rows of proba", proba.shape(0), records.shape(0));
                 require_equal("columns of proba", proba.shape(1), forest->classes());
                 require_equal("length of steps", taken.size(), records.shape(0));
-                require_equal("length of exhausted", exhausted.size(), records.shape(0));
+                require_equal("length of certified", certified.size(), records.shape(0));
                 require_finite(as_span(records));
                 const Limits limits = make_limits(steps, nanoseconds, stop);
                 const nb::gil_scoped_release unlocked;
                 answer(*forest, settings, {as_span(records), forest->dimensions()}, limits, threads,
-                       {as_span(proba), as_span(taken), as_span(exhausted)});
+                       {as_span(proba), as_span(taken), as_span(certified)});
             },
             "settings"_a, "records"_a.noconvert(), "steps"_a, "nanoseconds"_a, "stop"_a.none(), "threads"_a,
-            "proba"_a.noconvert(), "taken"_a.noconvert(), "exhausted"_a.noconvert(),
+            "proba"_a.noconvert(), "taken"_a.noconvert(), "certified"_a.noconvert(),
             "Answer every record within the limits.")
         .def(
             "answer_in_stages",
@@ -535,6 +544,18 @@ void bind_bayes_tree(nb::module_& m) {
         "x"_a.noconvert(), "mean"_a.noconvert(), "precision"_a.noconvert(), "log2_norm"_a.noconvert(),
         "log2_count"_a.noconvert(), "log2_density"_a.noconvert(), "log2_value"_a.noconvert(),
         "The log2 densities of a node's entries, or with a single norm of a class's kernels; for tests.");
+    m.def(
+        "bayes_box_exponents",
+        [](Vector<double> x, Vector<float> precision, Vector<float> low, Vector<float> high, Vector<double> mean,
+           Vector<double> scatter, double share) {
+            for (const std::size_t size : {precision.size(), low.size(), high.size(), mean.size(), scatter.size()})
+                require_equal("length of an array", size, x.size());
+            const BoxExponents u = kernels().box_exponents(
+                x.data(), precision.data(), {low.data(), high.data(), mean.data(), scatter.data(), share}, x.size());
+            return std::tuple(u.least, u.mean, u.most, u.reach);
+        },
+        "x"_a.noconvert(), "precision"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(), "mean"_a.noconvert(),
+        "scatter"_a.noconvert(), "share"_a, "Bounds on the exponents of a cloud of objects; for tests.");
     m.def(
         "powers_of_two",
         [](Vector<float> log2_value, float origin, OutVector<double> out) {

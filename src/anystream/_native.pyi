@@ -49,7 +49,7 @@ class BayesForestSettings:
 class BayesQuerySettings:
     """How queries descend and decide."""
 
-    def __init__(self, descent: str, decision: str, refined_classes: int, root_weight: float = 0.0) -> None: ...
+    def __init__(self, descent: str, decision: str, refined_classes: int, root_weight: float = 0.0, certify: bool = False) -> None: ...
 
 class BayesQuery:
     """One classification in progress."""
@@ -72,6 +72,13 @@ class BayesQuery:
     @property
     def steps(self) -> int:
         """Refinements so far."""
+
+    @property
+    def certified(self) -> bool:
+        """No step could change the label."""
+
+    def proba_bounds(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+        """Rows (least, most) of the exhausted probabilities."""
 
     @property
     def exhausted(self) -> bool:
@@ -147,7 +154,7 @@ class BayesForest:
     def proba_one(self, settings: BayesQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> list[float]:
         """One record's probabilities."""
 
-    def answer(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], exhausted: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    def answer(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], certified: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
         """Answer every record within the limits."""
 
     def answer_in_stages(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
@@ -180,6 +187,9 @@ def bayes_densities(x: Annotated[NDArray[numpy.float32], dict(shape=(None,), ord
     """
     The log2 densities of a node's entries, or with a single norm of a class's kernels; for tests.
     """
+
+def bayes_box_exponents(x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], precision: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], low: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scatter: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], share: float) -> tuple[float, float, float, float]:
+    """Bounds on the exponents of a cloud of objects; for tests."""
 
 def powers_of_two(log2_value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], origin: float, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """2^(log2_value - origin), for tests."""

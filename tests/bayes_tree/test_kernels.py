@@ -50,6 +50,23 @@ def test_powers_of_two_are_those_of_numpy_and_vanish_far_below(values, origin):
     assert (out[apart < -1001] == 0).all()
 
 
+@given(seed=st.integers(0, 10**6), d=st.integers(1, 40), n=st.integers(1, 20))
+def test_exponents_of_a_box_are_those_of_its_corners_and_the_mean_of_its_objects(seed, d, n):
+    random = np.random.default_rng(seed)
+    x, precision = random.normal(size=d), random.uniform(0.1, 10, size=d).astype(np.float32)
+    objects = random.normal(scale=random.choice([0.1, 3]), size=(n, d)).astype(np.float32).astype(float)
+    low, high = objects.min(axis=0).astype(np.float32), objects.max(axis=0).astype(np.float32)
+    mean = objects.mean(axis=0)
+    scatter = ((objects - mean) ** 2).sum(axis=0)
+    found = _native.bayes_box_exponents(x, precision, low, high, mean, scatter, 1 / n)
+    square = precision.astype(float) ** 2
+    near, far = np.clip(x, low, high) - x, np.maximum(np.abs(x - low), np.abs(x - high))
+    exponents = ((x - objects) ** 2 * square).sum(axis=1)
+    reach = np.maximum(np.abs(low), np.abs(high)).astype(float)
+    expected = [(near**2 * square).sum(), exponents.mean(), (far**2 * square).sum(), (reach**2 * square).sum()]
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
 LEVELS = ["baseline", "avx2", "avx512"]
 SCRIPT = """
 import numpy as np, hashlib
@@ -59,6 +76,8 @@ X = random.normal(size=(300, 21)); y = (X[:, 0] + X[:, 1] > 0) + 0
 X[::7, 3] = np.nan
 model = BayesTreeClassifier(n_jobs=1).fit(X, y)
 proba = b"".join(model.predict_proba(X, budget=b).tobytes() for b in (0, 3, 50))
+model.set_params(refine_for="certificate")
+proba += b"".join(model.predict_proba(X, budget=b).tobytes() for b in (3, 500))
 print(_native.isa, hashlib.sha256(proba).hexdigest())
 """
 

@@ -50,7 +50,15 @@ class BayesTreeQuery(Query):
     @property
     def certified(self) -> bool:
         """Whether no further refinement could change the label."""
-        return self._native.exhausted
+        return self._native.certified
+
+    @property
+    def proba_bounds(self) -> NDArray[np.float64]:
+        """Bounds on the probabilities of the exhausted query: a row (least, most) per class of `classes_`.
+
+        They hold with ``refine_for="certificate"``; other queries keep no bounds and say 0 and 1.
+        """
+        return self._native.proba_bounds().reshape(-1, 2)
 
     @property
     def exhausted(self) -> bool:

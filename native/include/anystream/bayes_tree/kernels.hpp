@@ -23,6 +23,19 @@ struct NodeLanes {
     std::size_t lanes;
 };
 
+/// What is known of the objects below a node: the box of their centres, their mean and the sum of squared deviations.
+struct Cloud {
+    const float *low, *high;
+    const double *mean, *scatter;
+    double share;  // 1 / number of objects
+};
+
+/// Bounds on sum_j ((x[j] - z[j]) * precision[j])^2 over the objects z of a cloud, its mean, and the same sum for the
+/// distance of the box's farthest corner from the origin.
+struct BoxExponents {
+    double least, mean, most, reach;
+};
+
 struct Kernels {
     /// log2_density[l] = log2_norm[l] - kHalfLog2E * sum_j ((x[j] - mean[j, l]) * precision[j, l])^2, at least
     /// kLeastLog2, and log2_value[l] = log2_density[l] + log2_count[l].
@@ -43,6 +56,7 @@ struct Kernels {
     /// dimension order[i]. `scratch` holds 8 values per dimension.
     void (*row_exponents)(const double* x, const double* mean, const std::int32_t* order, const double* factor,
                           const std::int32_t* begin, std::size_t dimensions, double* scratch, double* out);
+    BoxExponents (*box_exponents)(const double* x, const float* precision, const Cloud& cloud, std::size_t dimensions);
 };
 
 /// The table for this machine, chosen once.
