@@ -152,6 +152,9 @@ class ForestQuery {
         for (const auto& entry : query_.frontier()) rows.emplace_back(entry.point_class, entry.child, entry.log2_value);
         return rows;
     }
+    [[nodiscard]] auto record() const {
+        return to_numpy(std::vector<double>(query_.record().begin(), query_.record().end()));
+    }
     [[nodiscard]] const Query& query() const noexcept { return query_; }
 
   private:
@@ -353,6 +356,7 @@ void bind_query(nb::module_& m) {
             "label", [](const ForestQuery& q) { return q.query().label(); }, "The number of the likeliest class.")
         .def("proba", &ForestQuery::proba, "The probabilities of the classes.")
         .def("state", &ForestQuery::state, "Everything that is needed to go on later, as bytes.")
+        .def("record", &ForestQuery::record, "The record, standardised.")
         .def("frontier", &ForestQuery::frontier, "Rows (class, node or -1 for a kernel, log2 of n_e g_e).")
         .def_prop_ro(
             "steps", [](const ForestQuery& q) { return q.query().steps(); }, "Refinements so far.")

@@ -66,6 +66,9 @@ class BayesQuery:
     def state(self) -> bytes:
         """Everything that is needed to go on later, as bytes."""
 
+    def record(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+        """The record, standardised."""
+
     def frontier(self) -> list[tuple[int, int, float]]:
         """Rows (class, node or -1 for a kernel, log2 of n_e g_e)."""
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
 from anystream import _native
 from anystream.anytime.base import AnytimeClassifierMixin
@@ -19,6 +20,7 @@ from anystream.anytime.query import Query
 from anystream.anytime.river_face import RiverFaceMixin
 from anystream.bayes_tree.bandwidth import parse_bandwidth
 from anystream.bayes_tree.file import forest_from_file, forest_to_file
+from anystream.bayes_tree.inside import BayesTrees
 from anystream.bayes_tree.metric import Metric, check_metric, learn_metric
 from anystream.bayes_tree.query import BayesTreeQuery
 from anystream.bayes_tree.selection import Plan, choose, scaled_alpha
@@ -301,6 +303,12 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
     def memory_bytes_(self) -> int:
         """Bytes of memory that the trees hold; what a mapped file lends is not counted."""
         return self.forest_.own_bytes
+
+    @property
+    def tree_(self) -> BayesTrees:
+        """The trees to look at: ``model.tree_.describe()``, ``model.tree_.plot_frontier(query)``."""
+        check_is_fitted(self)
+        return BayesTrees(self)
 
     # -- what the contract asks --------------------------------------------------------------------------------------
 

@@ -66,6 +66,16 @@ class BayesTreeQuery(Query):
         return self._native.exhausted
 
     @property
+    def frontier(self) -> list[tuple[int, int, float]]:
+        """The entries that now stand for the classes: class number, node (-1: an object), log2 of n_e g(x)."""
+        return self._native.frontier()
+
+    @property
+    def record(self) -> NDArray[np.float64]:
+        """The record as the trees see it: in the learned space, standardised."""
+        return self._native.record()
+
+    @property
     def state(self) -> bytes:
         """The frontiers, as bytes."""
         return self._native.state()

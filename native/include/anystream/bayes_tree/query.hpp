@@ -62,6 +62,8 @@ class Query {
     void posterior(std::span<double> out) const;
     [[nodiscard]] std::size_t label() const;
 
+    /// The record in the standardised space.
+    [[nodiscard]] std::span<const float> record() const noexcept { return x_; }
     /// One entry of a frontier, for looking inside.
     struct FrontierEntry {
         std::int32_t point_class;
