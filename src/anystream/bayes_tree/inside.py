@@ -200,7 +200,8 @@ class BayesTrees:
 
     def _frontier_of(self, number: int, open_nodes: set[int]) -> tuple[list[int], list[int]]:
         """Nodes and objects that stand for a class when the entries of `open_nodes` are not refined."""
-        nodes, objects = [], []
+        nodes: list[int] = []
+        objects: list[int] = []
         for entry in self._below(int(self._arrays["class_root"][number]), open_nodes):
             (nodes if entry >= 0 else objects).append(entry if entry >= 0 else ~entry)
         return nodes, objects
@@ -222,5 +223,6 @@ def _relative(variance: Floats, unit: Floats) -> Floats:
     """The mean over the features of variance / unit; features without variance are left out."""
     ratio = np.divide(variance, unit, out=np.full(variance.shape, np.nan), where=unit > 0)
     known = ~np.isnan(ratio)
-    none = np.full(len(ratio), np.nan)
-    return np.divide(np.where(known, ratio, 0.0).sum(axis=1), known.sum(axis=1), out=none, where=known.any(axis=1))
+    mean: Floats = np.full(len(ratio), np.nan)
+    np.divide(np.where(known, ratio, 0.0).sum(axis=1), known.sum(axis=1), out=mean, where=known.any(axis=1))
+    return mean
