@@ -93,15 +93,6 @@ void require_width(const Forest& forest, std::size_t features) {
                                     std::to_string(forest.dimensions()) + "; pass the same columns");
 }
 
-/// A share in a Python object that native code may drop on any thread.
-std::shared_ptr<const void> keep_alive(nb::handle object) {
-    object.inc_ref();
-    return {object.ptr(), [](const void* held) {
-                const nb::gil_scoped_acquire locked;
-                nb::handle(static_cast<PyObject*>(const_cast<void*>(held))).dec_ref();
-            }};
-}
-
 /// Queries live as long as Python holds them; the memory of the last one to go serves the next.
 Query& spare_query() {
     thread_local Query spare;
@@ -297,7 +288,7 @@ SharedForest adopt(const ForestSettings& settings, std::size_t dimensions, nb::d
         using T = std::remove_cvref_t<decltype(column[0])>;
         if (!given.contains(name)) throw DamagedForest(std::string("the array '") + name + "' is missing");
         const auto array = nb::cast<Vector<T>>(given[name], false);
-        column = std::remove_cvref_t<decltype(column)>(as_span(array), keep_alive(given[name]));
+        column = lent_column<T>(array, given[name]);
     });
     forest->check_sizes();
     forest->check_heads();

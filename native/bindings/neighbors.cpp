@@ -53,14 +53,6 @@ void require_classes(std::span<const std::int32_t> labels, std::size_t classes) 
                                         std::to_string(classes));
 }
 
-std::shared_ptr<const void> keep_alive(nb::handle object) {
-    object.inc_ref();
-    return {object.ptr(), [](const void* held) {
-                const nb::gil_scoped_acquire locked;
-                nb::handle(static_cast<PyObject*>(const_cast<void*>(held))).dec_ref();
-            }};
-}
-
 std::unique_ptr<Space> fill(const Metric& metric, const Records& records) {
     auto space = make_space(metric);
     require_records(*space, records);
@@ -270,7 +262,7 @@ class ArrayLender final : public ColumnVisitor {
     void lend(const char* name, Column<T>& column) {
         if (!given_.contains(name)) throw std::invalid_argument(std::string("the array '") + name + "' is missing");
         const auto array = nb::cast<Vector<T>>(given_[name], false);
-        column = Column<T>(as_span(array), keep_alive(given_[name]));
+        column = lent_column<T>(array, given_[name]);
     }
     nb::dict given_;
 };
