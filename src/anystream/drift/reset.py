@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from anystream.drift.detector import DriftDetector, river_detector
 from anystream.drift.gaussian_naive_bayes import GaussianNaiveBayes
 from anystream.drift.members import Member, allows_nan, new_member
-from anystream.drift.stream_classifier import StreamClassifier, stacked, whole
+from anystream.drift.stream_classifier import Absent, StreamClassifier, stacked, whole
 
 
 class ResetOnDrift(StreamClassifier):
@@ -49,6 +49,8 @@ class ResetOnDrift(StreamClassifier):
     >>> [1000 < at < 1200 for at in model.resets_]
     [True]
     """
+
+    save = Absent("a model file holds no code, and so none of river's detectors; pickle the model instead")
 
     def __init__(
         self, estimator: Any = None, *, detector: DriftDetector | str = "ADWIN", keep: int = 50, seed: int = 0
