@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from anystream.anytime.stream_model import whole_number
 from anystream.drift.member_file import member_from_part
 from anystream.drift.members import Member, allows_nan, new_member
-from anystream.drift.stream_classifier import StreamClassifier, padded, stacked, whole
+from anystream.drift.stream_classifier import StreamClassifier, padded, stacked
 from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays, require_metadata
 
 
@@ -44,8 +45,8 @@ class ChunkEnsemble(StreamClassifier):
     # -- gathering -----------------------------------------------------------------------------------------------------
 
     def _begin(self, n_features: int) -> None:
-        whole("chunk_size", self.chunk_size)
-        whole("seed", self.seed, least=0)
+        whole_number("chunk_size", self.chunk_size, 1)
+        whole_number("seed", self.seed, 0)
         self.n_chunks_ = 0
         self._pending: list[tuple[NDArray[np.float64], NDArray[np.int32]]] = []
         self._n_pending = 0

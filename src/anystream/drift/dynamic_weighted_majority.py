@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from anystream.anytime.stream_model import whole_number
 from anystream.drift.gaussian_naive_bayes import GaussianNaiveBayes
 from anystream.drift.member_file import member_from_part, member_to_part
 from anystream.drift.members import Member, allows_nan, new_member
-from anystream.drift.stream_classifier import StreamClassifier, share, whole
+from anystream.drift.stream_classifier import StreamClassifier, share
 from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays, require_metadata
 
 
@@ -91,9 +92,9 @@ class DynamicWeightedMajority(StreamClassifier):
     def _begin(self, n_features: int) -> None:
         share("beta", self.beta, open_ends=True)
         share("theta", self.theta)
-        whole("period", self.period)
-        whole("max_experts", self.max_experts)
-        whole("seed", self.seed, least=0)
+        whole_number("period", self.period, 1)
+        whole_number("max_experts", self.max_experts, 1)
+        whole_number("seed", self.seed, 0)
         if not hasattr(self._expert_estimator(), "partial_fit"):
             raise TypeError(
                 f"the experts are {type(self.estimator).__name__}, which has no partial_fit; use a classifier that "

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.drift.stream_classifier import StreamClassifier, share, whole
+from anystream.anytime.stream_model import whole_number
+from anystream.drift.stream_classifier import StreamClassifier, share
 from anystream.drift.tree_file import tree_from_file, tree_to_arrays
 from anystream.drift.tree_nodes import Leaf, Split, Window, best_split, gathered
 from anystream.model_file import ModelFile, require_metadata
@@ -99,10 +100,10 @@ class OnlineTree2(StreamClassifier):
 
     def _begin(self, n_features: int) -> None:
         share("decline", self.decline)
-        whole("min_window", self.min_window)
-        whole("max_window", self.max_window, least=self.min_window)
-        whole("test_every", self.test_every)
-        whole("review_every", self.review_every)
+        whole_number("min_window", self.min_window, 1)
+        whole_number("max_window", self.max_window, self.min_window)
+        whole_number("test_every", self.test_every, 1)
+        whole_number("review_every", self.review_every, 1)
         self.root_: Leaf | Split = Leaf(Window.empty(n_features), [])
         self.n_records_ = 0
 

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeClassifier
 
+from anystream.anytime.stream_model import whole_number
 from anystream.drift.chunks import ChunkEnsemble
 from anystream.drift.member_file import member_to_part
 from anystream.drift.members import Member
-from anystream.drift.stream_classifier import one_of, whole
+from anystream.drift.stream_classifier import one_of
 from anystream.model_file import ModelFile, ModelFileError, require_metadata
 
 
@@ -102,7 +103,7 @@ class SEAEnsemble(ChunkEnsemble):
         return cls(**(published | changes))
 
     def _begin(self, n_features: int) -> None:
-        whole("capacity", self.capacity)
+        whole_number("capacity", self.capacity, 1)
         one_of("rule", self.rule, ("worst", "quality"))
         super()._begin(n_features)
         self.members_: tuple[Member, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -275,13 +275,6 @@ def padded(rows: NDArray[np.float64], width: int) -> NDArray[np.float64]:
     if rows.shape[1] == width:
         return rows
     return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=np.nan)
-
-
-def whole(name: str, value: object, *, least: int = 1) -> int:
-    """`value` as a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} is {value!r}; use a whole number from {least} on")
-    return int(value)
 
 
 def share(name: str, value: object, *, open_ends: bool = False) -> float:

@@ -12,12 +12,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from anystream.anytime.budget import Budget
 from anystream.anytime.query import Query
+from anystream.anytime.stream_model import whole_number
 from anystream.drift.chunks import ChunkEnsemble
 from anystream.drift.committee import Committee
 from anystream.drift.committee_query import CommitteeQuery
 from anystream.drift.member_file import member_to_part
 from anystream.drift.members import AnytimeMember, Member
-from anystream.drift.stream_classifier import begin_merge, padded, stacked, whole
+from anystream.drift.stream_classifier import begin_merge, padded, stacked
 from anystream.model_file import ArraySpec, ModelFile, ModelFileError
 
 
@@ -107,9 +108,9 @@ class WCEA(ChunkEnsemble):
     # -- learning --------------------------------------------------------------------------------------------------
 
     def _begin(self, n_features: int) -> None:
-        whole("capacity", self.capacity)
-        whole("folds", self.folds, least=2)
-        whole("budget", self.budget, least=0)
+        whole_number("capacity", self.capacity, 1)
+        whole_number("folds", self.folds, 2)
+        whole_number("budget", self.budget, 0)
         super()._begin(n_features)
         self.committee_ = Committee()
         self._newest_chunk = (np.zeros((0, n_features)), np.zeros(0, dtype=np.int32))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from numbers import Integral
 from typing import Any, cast
 
 import numpy as np
@@ -71,13 +70,6 @@ class GraphClassifierMixin(AnytimeClassifierMixin):
     def _column_names(self) -> dict[Any, int]:
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         return {name: column for column, name in enumerate(names)}
-
-
-def whole_number(name: str, value: object, least: int) -> int:
-    """A parameter that is a whole number from `least` on."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} is {value!r}; use a whole number from {least} on")
-    return int(value)
 
 
 def one_of(name: str, value: object, allowed: tuple[Any, ...]) -> Any:
