@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from numbers import Integral
 from typing import Any, cast
 
 import numpy as np
@@ -65,7 +66,12 @@ class GraphClassifierMixin(AnytimeClassifierMixin):
             self.graph_ = self._make_graph()
 
     def _threads(self) -> int:
-        return 0 if self.n_jobs is None or self.n_jobs < 0 else self.n_jobs
+        """How many threads native code may use; 0 is one per core."""
+        if self.n_jobs is None or self.n_jobs == -1:
+            return 0
+        if isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, Integral) or self.n_jobs < 1:
+            raise ValueError(f"n_jobs is {self.n_jobs!r}; use a whole number from 1 on, or None for one per core")
+        return int(self.n_jobs)
 
     def _column_names(self) -> dict[Any, int]:
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
