@@ -102,12 +102,6 @@ class GaussianMoments:
             np.pad(array, space) for array in (self.observed, self.mean, self.scatter)
         )
 
-    def __getstate__(self) -> tuple[Any, ...]:
-        return self.smoothing, self.count, self.observed, self.mean, self.scatter
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.smoothing, self.count, self.observed, self.mean, self.scatter = state
-
 
 class GaussianNaiveBayes(StreamClassifier):
     """Naive Bayes with one Gaussian per class and feature, learned record by record.

@@ -67,6 +67,9 @@ class WCEA(ChunkEnsemble):
 
     Records are gathered until a chunk is full; while the first one fills, a provisional member answers.
 
+    `save` takes ensembles of classifiers of anystream and of scikit-learn's decision trees. Of a decision tree a member
+    keeps no more than it needs to answer.
+
     References
     ----------
     .. [1] Wang, Fan, Yu, Han, "Mining concept-drifting data streams using ensemble classifiers", KDD 2003.
