@@ -242,6 +242,7 @@ class ArrayCollector final : public ColumnVisitor {
     void visit(const char* name, Column<float>& column) override { add(name, column); }
     void visit(const char* name, Column<std::int64_t>& column) override { add(name, column); }
     void visit(const char* name, Column<std::int32_t>& column) override { add(name, column); }
+    void visit(const char* name, Column<std::uint32_t>& column) override { add(name, column); }
     void visit(const char* name, Column<std::uint8_t>& column) override { add(name, column); }
     [[nodiscard]] nb::dict take() { return all_; }
 
@@ -263,6 +264,7 @@ class ArrayLender final : public ColumnVisitor {
     void visit(const char* name, Column<float>& column) override { lend(name, column); }
     void visit(const char* name, Column<std::int64_t>& column) override { lend(name, column); }
     void visit(const char* name, Column<std::int32_t>& column) override { lend(name, column); }
+    void visit(const char* name, Column<std::uint32_t>& column) override { lend(name, column); }
     void visit(const char* name, Column<std::uint8_t>& column) override { lend(name, column); }
 
   private:

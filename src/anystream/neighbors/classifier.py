@@ -356,7 +356,7 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         if self.max_bytes is not None:
             width = self.n_features_in_ + 1  # one more for records without direction
             # a row and a block lane of each feature, a trait, a label, a serial; vectors grow by doubling
-            each = 2 * (12 * width + 8 * 32 + 12)
+            each = 2 * (10 * width + 8 * 32 + 16)
             limits.append(int(self.max_bytes) // each)
             if limits[-1] < 1:
                 raise ValueError(f"max_bytes is {self.max_bytes}; one exemplar needs up to {each}")

@@ -33,10 +33,10 @@ _COMMON = {
 }
 _BLOCKS = {
     "rows": ArraySpec("float64", ("values",)),
-    "blocks": ArraySpec("float32", ("lanes",)),
+    "blocks": ArraySpec("uint32", ("lanes",)),
     "slack": ArraySpec("float32", ("blocks",), low=0),
     "origin": ArraySpec("float64", ("width",), finite=True),
-    "scale": ArraySpec("float64", (2,), low=0, finite=True),
+    "scale": ArraySpec("float64", (1,), low=0, finite=True),
     "missing": ArraySpec("uint8", (1,), high=1),
 }
 _PAIRS = {

@@ -50,7 +50,6 @@ class Gallery {
     [[nodiscard]] std::int32_t label(std::size_t position) const noexcept { return label_[position]; }
     [[nodiscard]] std::span<const std::int32_t> labels() const noexcept { return label_.view(); }
     [[nodiscard]] std::span<const std::int64_t> serials() const noexcept { return serial_.view(); }
-    [[nodiscard]] std::int64_t next_serial() const noexcept { return layout_[3]; }
 
     /// List l: its positions, its exemplars' distances to the centre (ascending), the centre at position l.
     [[nodiscard]] std::size_t list_begin(std::size_t l) const noexcept { return static_cast<std::size_t>(list_[l]); }
