@@ -169,7 +169,7 @@ def test_a_callable_that_is_no_distance_is_refused(value):
         ({"k": 0}, [[1.0], [2.0]], "k is 0"),
         ({"window": 0}, [[1.0], [2.0]], "window is 0"),
         ({"max_bytes": 10}, [[1.0], [2.0]], "max_bytes is 10"),
-        ({"window": 5, "search": "inverted"}, [[1.0], [2.0]], "lists cannot forget"),
+        ({"max_bytes": 1000, "search": "inverted"}, [[1.0], [2.0]], "max_bytes is 1000; use [0-9]+ at least"),
     ],
 )
 def test_nonsense_is_refused_before_anything_changes(parameters, X, message):

@@ -56,7 +56,7 @@ def test_scan_equals_plain_distances(case):
     position, distance = store_of(rows, norm, categorical).nearest(x, k)
     assert_allclose(distance, np.sort(plain)[:k], rtol=1e-12)
     assert_allclose(plain[position], distance, rtol=1e-12)
-    if np.array_equal(rows, np.round(rows)) and norm != "mixed":  # whole numbers: ties are exact
+    if np.array_equal(rows, np.round(rows)) and np.abs(rows).max() < 1e6 and norm != "mixed":  # ties are exact
         assert_array_equal(position, nearest(plain, k))
 
 

@@ -46,12 +46,13 @@ struct Neighbor {
     }
 };
 
-/// The k nearest seen so far, nearest first. `reset` keeps the memory.
+/// The k nearest seen so far, nearest first, of those whose id is not below `least_id`. `reset` keeps the memory.
 class NearestSet {
   public:
     explicit NearestSet(std::size_t k = 1) { reset(k); }
-    void reset(std::size_t k) {
+    void reset(std::size_t k, std::int64_t least_id = std::numeric_limits<std::int64_t>::min()) {
         k_ = k;
+        least_id_ = least_id;
         found_.clear();
         found_.reserve(k + 1);
     }
@@ -60,7 +61,7 @@ class NearestSet {
         return found_.size() < k_ ? std::numeric_limits<double>::infinity() : found_.back().power;
     }
     void offer(const Neighbor& candidate) {
-        if (found_.size() == k_ && !(candidate < found_.back())) return;
+        if (candidate.id < least_id_ || (found_.size() == k_ && !(candidate < found_.back()))) return;
         if (found_.size() == k_) found_.pop_back();
         auto at = found_.end();
         while (at != found_.begin() && candidate < *(at - 1)) --at;
@@ -71,6 +72,7 @@ class NearestSet {
 
   private:
     std::size_t k_ = 1;
+    std::int64_t least_id_ = 0;
     std::vector<Neighbor> found_;
 };
 

@@ -341,8 +341,6 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         for name in ("window", "max_bytes"):
             if getattr(self, name) is not None:
                 _whole(name, getattr(self, name), least=1)
-                if self.search == "inverted":
-                    raise ValueError(f"{name} is {getattr(self, name)!r}; lists cannot forget, so use search='ordered'")
         if callable(self.metric) and self.search == "inverted":
             raise ValueError(
                 "search is 'inverted', but the metric is a callable; use search='ordered' or a named metric"
@@ -355,11 +353,15 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         limits = [] if self.window is None else [int(self.window)]
         if self.max_bytes is not None:
             width = self.n_features_in_ + 1  # one more for records without direction
-            # a row and a block lane of each feature, a trait, a label, a serial; vectors grow by doubling
-            each = 2 * (10 * width + 8 * 32 + 16)
-            limits.append(int(self.max_bytes) // each)
-            if limits[-1] < 1:
-                raise ValueError(f"max_bytes is {self.max_bytes}; one exemplar needs up to {each}")
+            # a row and a block lane of each feature, traits, a label, a serial, a list; vectors grow by doubling
+            each = 2 * (10 * width + 8 * 32 + 32)
+            room = int(self.max_bytes) // each
+            if self.search == "inverted":  # those that left keep their place until lists are made anew
+                room = (room - 66) * 8 // 9
+            limits.append(room)
+            if room < 1:
+                least = each * (68 if self.search == "inverted" else 1)
+                raise ValueError(f"max_bytes is {self.max_bytes}; use {least} at least, or a window")
         return min(limits, default=0)
 
     def _threads(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +21,6 @@ if TYPE_CHECKING:
 AnyExemplars = Exemplars | CallableExemplars
 Labels = NDArray[np.int32]
 Places = NDArray[np.int64]
-
-
-def head_size(n_exemplars: int) -> int:
-    """How many exemplars are prototypes of the inverted search: as many as keep lists and prototypes in balance."""
-    return max(1, round(2 * math.sqrt(n_exemplars)))
 
 
 class _Source:
@@ -64,7 +58,7 @@ class _Source:
             np.arange(len(self.labels), dtype=np.int64),
             self.n_classes,
             capacity=model._capacity(),
-            head=head_size(len(order)) if model.search == "inverted" else 0,
+            lists=model.search == "inverted",
             threads=model._threads(),
         )
 
@@ -183,7 +177,7 @@ def merged(
         serials,
         n_classes,
         capacity=first.capacity,
-        head=head_size(len(order)) if whole.search == "inverted" else 0,
+        lists=whole.search == "inverted",
         threads=whole._threads(),
     )
 

@@ -65,7 +65,13 @@ class NeighborsQuery(Query):
 
     @property
     def state(self) -> tuple[Any, ...]:
-        """The record, and what the paper keeps: the best so far, its distance, and the position in the order."""
+        """The record, and the paper's three numbers: the best so far, its distance, and the position in the order.
+
+        The best is the place of an exemplar, which names its class and keeps ties decided by the lowest row of the
+        training data. With ``k > 1`` the places and distances of all voters stand there instead, and with
+        ``search="inverted"`` also where the query is among the lists. The numbers belong to the model as it was when
+        the query began: learning moves exemplars.
+        """
         return (self._record, self._native.state())
 
     def __reduce__(self) -> tuple[Any, ...]:
