@@ -30,13 +30,17 @@ MANY = 500
 
 def measured(metric: Measure, x: Any, exemplar: Any) -> float:
     """The distance, if it is one."""
-    value = float(metric(x, exemplar))
+    given = metric(x, exemplar)
+    try:
+        value = float(given)
+    except (TypeError, ValueError):
+        raise ValueError(f"the metric returned {given!r} for two objects; a distance is a number") from None
     if math.isnan(value) or value < 0:
         raise ValueError(f"the metric returned {value} for two objects; a distance is 0 or more")
     return value
 
 
-def all_distances(metric: Measure, objects: Sequence[Any], stop: StopToken | None = None) -> NDArray[np.float64]:
+def all_distances(metric: Measure, objects: Sequence[Any]) -> NDArray[np.float64]:
     """The distances of all pairs, each computed once: the metric is taken to be symmetric."""
     n = len(objects)
     if n > MOST_ORDERED:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -19,13 +20,15 @@ from anystream.anytime.query import Query
 from anystream.anytime.river_face import RiverFaceMixin
 from anystream.anytime.stages import check_stages
 from anystream.model_file import ModelFile
+from anystream.neighbors.categories import category_number, numbered
 from anystream.neighbors.distances import Distance, make_distance
+from anystream.neighbors.distances.mixed import Mixed
 from anystream.neighbors.exemplars import Exemplars
 from anystream.neighbors.file import model_from_file, model_to_file
 from anystream.neighbors.fitting import AnyExemplars, fit_exemplars, merged
 from anystream.neighbors.orderings import ordering_named
 from anystream.neighbors.query import NeighborsQuery
-from anystream.neighbors.records import check_records, labelled_records
+from anystream.neighbors.records import check_records, labelled_records, vectors_wanted
 
 
 class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, BaseEstimator):
@@ -45,8 +48,8 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         The distance: a name of `anystream.neighbors.distances`, or a function of two objects. Named ones run in the
         native core; a function is called for every comparison, which is as slow as it is.
     metric_params : dict, optional
-        What the distance takes: ``{"band": 0.1}`` (dtw), ``{"categorical": [0, 3]}`` (gower), ``{"VI": …}``
-        (mahalanobis).
+        What the distance takes: ``{"band": 0.1}`` (dtw), ``{"categorical": [0, 3]}`` (gower; categories are numbers
+        or texts), ``{"VI": …}`` (mahalanobis).
     scaling : {None, "minmax", "standard"}, default=None
         Brings features to one scale, learned by `fit` or the first `partial_fit` and kept.
     search : {"ordered", "inverted"}, default="ordered"
@@ -149,11 +152,12 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
             Their classes.
         """
         self._check_parameters()
-        points, labels = self._validate_training(X, y, reset=True)
-        classes, numbers = np.unique(labels, return_inverse=True)
-        self.exemplars_ = fit_exemplars(self, points, numbers.astype(np.int32), len(classes))
-        self.classes_ = classes
-        self._name_columns()
+        with self._as_it_was_on_error():
+            points, labels = self._validate_training(X, y, reset=True)
+            classes, numbers = np.unique(labels, return_inverse=True)
+            self.exemplars_ = fit_exemplars(self, points, numbers.astype(np.int32), len(classes))
+            self.classes_ = classes
+            self._name_columns()
         return self
 
     def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
@@ -170,13 +174,14 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         """
         self._check_parameters()
         fresh = not hasattr(self, "exemplars_")
-        points, labels = self._validate_training(X, y, reset=fresh)
-        known = getattr(self, "classes_", None)
-        if classes is not None:
-            known = extend_classes(known, classes)
-        self._insert(points, labels, known)
-        if fresh:
-            self._name_columns()
+        with self._as_it_was_on_error():
+            points, labels = self._validate_training(X, y, reset=fresh)
+            known = getattr(self, "classes_", None)
+            if classes is not None:
+                known = extend_classes(known, classes)
+            self._insert(points, labels, known)
+            if fresh:
+                self._name_columns()
         return self
 
     @classmethod
@@ -228,6 +233,18 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         right = self.exemplars_.leave_one_out(self.k, steps, self._threads())
         return PerformanceProfile(steps, right.mean(axis=0), n)
 
+    def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
+        """Learn one labelled record; texts are categories where the metric knows such."""
+        super().learn_one(self._numbered_one(x), y)
+
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
+        """The share of votes of each class seen so far; empty before anything was learned."""
+        return super().predict_proba_one(self._numbered_one(x))
+
+    def predict_one(self, x: Mapping[Any, Any]) -> Any:
+        """The likeliest class; None before anything was learned."""
+        return super().predict_one(self._numbered_one(x))
+
     # -- what the contract asks --------------------------------------------------------------------------------------
 
     def query(self, x: Any = None, *, state: Any = None) -> Query:
@@ -241,7 +258,8 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
             The `state` of an earlier query of this model, instead of `x`: the query goes on from there.
         """
         if self._takes() in ("vectors", "series") or x is None:
-            return super().query(x, state=state)
+            with vectors_wanted(self.metric):
+                return super().query(self._numbered([x])[0] if self._has_categories() else x, state=state)
         check_is_fitted(self)
         if state is not None:
             raise TypeError("query takes a record or the state of an earlier query, and not both")
@@ -338,6 +356,9 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
             raise ValueError(f"trim is {self.trim!r}; use None or 'auto'")
         _whole("k", self.k, least=1)
         _whole("budget", self.budget)
+        _whole("seed", self.seed)
+        if self.n_jobs is not None and self.n_jobs != -1:
+            _whole("n_jobs", self.n_jobs, least=1)
         for name in ("window", "max_bytes"):
             if getattr(self, name) is not None:
                 _whole(name, getattr(self, name), least=1)
@@ -365,7 +386,7 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         return min(limits, default=0)
 
     def _threads(self) -> int:
-        return 0 if self.n_jobs is None or self.n_jobs < 0 else self.n_jobs
+        return 0 if self.n_jobs is None or self.n_jobs == -1 else int(self.n_jobs)
 
     def _name_columns(self) -> None:
         if self._takes() in ("vectors", "series"):
@@ -374,13 +395,39 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
 
     def _validate_queries(self, X: Any) -> Any:
         takes = self._takes()
-        return super()._validate_queries(X) if takes in ("vectors", "series") else check_records(X, takes)
+        if takes not in ("vectors", "series"):
+            return check_records(X, takes)
+        with vectors_wanted(self.metric):
+            return super()._validate_queries(self._numbered(X))
 
     def _validate_training(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, NDArray[Any]]:
         takes = self._takes()
-        if takes in ("vectors", "series"):
-            return super()._validate_training(X, y, reset=reset)
-        return labelled_records(X, y, takes)
+        if takes not in ("vectors", "series"):
+            return labelled_records(X, y, takes)
+        with vectors_wanted(self.metric):
+            return super()._validate_training(self._numbered(X), y, reset=reset)
+
+    @contextmanager
+    def _as_it_was_on_error(self) -> Iterator[None]:
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _has_categories(self) -> bool:
+        return self.metric in ("gower", "hamming")
+
+    def _numbered(self, X: Any) -> Any:
+        """Records with numbers in place of categories that are texts."""
+        distance = self._new_distance() if self._has_categories() else None
+        return numbered(X, distance.categorical) if isinstance(distance, Mixed) else X
+
+    def _numbered_one(self, x: Mapping[Any, Any]) -> Mapping[Any, Any]:
+        if not self._has_categories():
+            return x
+        return {name: category_number(value) if isinstance(value, str) else value for name, value in x.items()}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

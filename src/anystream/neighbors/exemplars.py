@@ -101,8 +101,8 @@ class Exemplars:
         labels = np.empty((gallery.positions, len(stages)), dtype=np.int32)
         gallery.leave_one_out(k, stages, threads, labels)
         arrays = gallery.arrays()
-        right: NDArray[np.bool_] = labels == arrays["label"][:, np.newaxis]
-        return right[arrays["serial"] >= gallery.oldest]
+        right: NDArray[np.bool_] = (labels == arrays["label"][:, np.newaxis])[arrays["serial"] >= gallery.oldest]
+        return right
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
@@ -166,7 +166,7 @@ def build_exemplars(
     lists: bool,
     threads: int,
 ) -> Exemplars:
-    """Exemplars from rows of a fitted distance, those that `order` names in that order, or in lists around the first."""
+    """Those rows of a fitted distance that `order` names, in that order or in lists around the first ones."""
     values, first = distance.pack(rows)
     gallery = _native.NeighborsGallery.build(
         distance.native, values, first, labels, order, serials, n_classes, capacity, lists, threads
