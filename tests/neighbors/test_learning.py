@@ -86,6 +86,22 @@ def test_trimming_drops_noise_and_keeps_clean_data():
     assert (clean.predict(Q) == truth).mean() > 0.97
 
 
+def test_the_profile_of_a_trimmed_model_counts_what_was_dropped(tmp_path):
+    rng = np.random.default_rng(1)
+    X = rng.random((900, 2))
+    y = ((X[:, 0] > 0.5) ^ (rng.random(900) < 0.2)).astype(int)
+    model = AnytimeNeighborsClassifier(trim="auto").fit(X[:600], y[:600])
+    assert len(model.exemplars_) < 500
+    profile = model.performance_profile()
+    assert profile.n_records == 600
+    truth = (model.predict(X[600:]) == y[600:]).mean()
+    assert abs(profile.expected(600) - truth) < 0.06
+    model.save(tmp_path / "model.safetensors")
+    loaded = AnytimeNeighborsClassifier._from_file(read_model(tmp_path / "model.safetensors"), mapped=False)
+    for twin in (loaded, pickle.loads(pickle.dumps(model)), AnytimeNeighborsClassifier.merge([model])):
+        assert np.array_equal(twin.performance_profile().accuracy, profile.accuracy)
+
+
 def test_the_profile_is_the_leave_one_out_accuracy():
     X, y = stream(5, 60)
     model = AnytimeNeighborsClassifier().fit(X, y)

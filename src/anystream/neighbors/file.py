@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from anystream import _native
 from anystream.anytime.class_labels import labels_from_json, labels_to_json
+from anystream.anytime.profile import PerformanceProfile
 from anystream.model_file import (
     ArraySpec,
     ModelFile,
@@ -60,6 +61,7 @@ def model_to_file(model: AnytimeNeighborsClassifier) -> tuple[dict[str, Any], di
         "classes": labels_to_json(model.classes_),
         "columns": labels_to_json(np.array(list(model.columns_))) if hasattr(model, "columns_") else None,
         "named": hasattr(model, "feature_names_in_"),
+        "trimmed": None if model.trimmed_ is None else model.trimmed_.to_json(),
     }
     learned = {_LEARNED + name: array for name, array in exemplars.distance.learned.items()}
     return metadata, {**exemplars.gallery.arrays(), **learned}
@@ -88,6 +90,7 @@ def model_from_file(cls: type[Model], file: ModelFile, *, mapped: bool) -> Model
         raise ModelFileError(f"{file.path}: {error}; restore the file from a copy or save the model again") from None
     model.exemplars_ = Exemplars(distance, gallery)
     model.classes_ = classes
+    model.trimmed_ = _trimmed(file)
     if file.metadata.get("columns") is not None:
         columns = labels_from_json(file, "columns")
         model.n_features_in_ = len(columns)
@@ -95,6 +98,15 @@ def model_from_file(cls: type[Model], file: ModelFile, *, mapped: bool) -> Model
         if require_metadata(file, "named", bool):
             model.feature_names_in_ = np.asarray(columns, dtype=object)
     return model
+
+
+def _trimmed(file: ModelFile) -> PerformanceProfile | None:
+    if file.metadata.get("trimmed") is None:
+        return None
+    try:
+        return PerformanceProfile.from_json(require_metadata(file, "trimmed", str))
+    except ValueError as error:
+        raise ModelFileError(f"{file.path}: {error}") from None
 
 
 def _as_json(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream._native import Counter, StopToken
+from anystream.anytime.profile import PerformanceProfile
 from anystream.neighbors.callable_exemplars import CallableExemplars, all_distances, measured, order_objects
 from anystream.neighbors.distances import Distance
 from anystream.neighbors.exemplars import Exemplars, build_exemplars, order_rows
 from anystream.neighbors.orderings import OrderingTask, ordering_named
+from anystream.neighbors.profile import doubling_stages
 from anystream.neighbors.trimming import share_to_keep
 
 if TYPE_CHECKING:
@@ -106,14 +108,9 @@ class _ObjectSource:
 
 
 def fit_exemplars(
-    model: AnytimeNeighborsClassifier,
-    points: Any,
-    labels: Labels,
-    n_classes: int,
-    *,
-    one_by_one: bool = False,
-) -> AnyExemplars:
-    """Order the training data and build the exemplars.
+    model: AnytimeNeighborsClassifier, points: Any, labels: Labels, n_classes: int
+) -> tuple[AnyExemplars, PerformanceProfile | None]:
+    """Order the training data and build the exemplars; with them, how those fare that trimming dropped.
 
     Parameters
     ----------
@@ -121,25 +118,27 @@ def fit_exemplars(
         Whose parameters hold.
     points, labels, n_classes
         The training data; labels are class numbers.
-    one_by_one : bool
-        Whether more records follow, one by one: then the order is that of arrival.
     """
     capacity = model._capacity()
     if capacity and len(labels) > capacity:  # the oldest are forgotten before any work
         points, labels = points[-capacity:], labels[-capacity:]
-    source: _Source | _ObjectSource
-    if callable(model.metric):
-        source = _ObjectSource(model, points, labels, n_classes)
-    else:
-        source = _Source(model, points, labels, n_classes)
-    everything = np.arange(len(labels), dtype=np.int64)
-    if one_by_one:
-        return source.build(everything)
-    order = _order(source, everything)
-    if model.trim == "auto":
-        share = share_to_keep(labels, lambda train, held, shares: _judge(source, train, held, shares), model.seed)
-        order = order[: max(1, round(share * len(order)))]
-    return source.build(order)
+    source: Any = _source(model, points, labels, n_classes)
+    order = _order(source, np.arange(len(labels), dtype=np.int64))
+    if model.trim is None:
+        return source.build(order), None
+    share = share_to_keep(labels, lambda train, held, shares: _judge(source, train, held, shares), model.seed)
+    kept = max(1, round(share * len(order)))
+    exemplars = source.build(order[:kept])
+    if kept == len(order):
+        return exemplars, None
+    stages = doubling_stages(kept)
+    right = source.right(exemplars, order[kept:], stages)
+    return exemplars, PerformanceProfile(stages, right.mean(axis=0), len(right))
+
+
+def first_exemplar(model: AnytimeNeighborsClassifier, points: Any, labels: Labels, n_classes: int) -> AnyExemplars:
+    """One record to begin with; others are inserted one by one."""
+    return _source(model, points, labels, n_classes).build(np.arange(len(labels), dtype=np.int64))
 
 
 def merged(
@@ -202,6 +201,10 @@ def _merged_rows(whole: AnytimeNeighborsClassifier, distances: list[Distance], r
             anew = whole._new_distance()
             return anew, anew.fit(points)
     return first, np.concatenate(rows)
+
+
+def _source(model: AnytimeNeighborsClassifier, points: Any, labels: Labels, n_classes: int) -> _Source | _ObjectSource:
+    return (_ObjectSource if callable(model.metric) else _Source)(model, points, labels, n_classes)
 
 
 def _order(source: Any, places: Places) -> Places:
