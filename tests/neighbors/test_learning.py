@@ -61,6 +61,21 @@ def test_a_new_exemplar_goes_where_it_helps():
     assert model.predict([[9.05, 9.05]], budget=40).tolist() == [1]
 
 
+def test_a_stream_is_ordered_as_it_grows():
+    X, y = stream(3, 700, classes=8)
+    Q, truth = stream(3, 3000, classes=8)
+    early = {}
+    for ordering in ("simple_rank", "random"):
+        model = AnytimeNeighborsClassifier(ordering=ordering)
+        for first in range(0, 700, 100):
+            model.partial_fit(X[first : first + 100], y[first : first + 100])
+        early[ordering] = (model.predict(Q, budget=16) == truth).mean()
+        at_once = AnytimeNeighborsClassifier(ordering=ordering).partial_fit(X, y)
+        for mine, other in zip(model.exemplars_.stored(), at_once.exemplars_.stored(), strict=True):
+            assert np.array_equal(mine, other)  # however the stream was cut
+    assert early["simple_rank"] > early["random"] + 0.02
+
+
 def test_certificates_come_early_and_never_lie():
     X, y = stream(1, 1500, d=3)
     model = AnytimeNeighborsClassifier(search="inverted").fit(X, y)

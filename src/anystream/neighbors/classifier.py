@@ -25,7 +25,7 @@ from anystream.neighbors.distances import Distance, make_distance
 from anystream.neighbors.distances.mixed import Mixed
 from anystream.neighbors.exemplars import Exemplars
 from anystream.neighbors.file import model_from_file, model_to_file
-from anystream.neighbors.fitting import AnyExemplars, first_exemplar, fit_exemplars, merged
+from anystream.neighbors.fitting import AnyExemplars, first_exemplar, fit_exemplars, learn, merged
 from anystream.neighbors.orderings import ordering_named
 from anystream.neighbors.profile import doubling_stages, pooled
 from anystream.neighbors.query import NeighborsQuery
@@ -88,7 +88,9 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
     Euclidean, Manhattan, Chebyshev and Gower distances and the rest is weighted up.
 
     `partial_fit` places a new exemplar where it helps: among the first ones if it sets right more of its neighbours
-    than it spoils, else at the end. It moves O(log n) others. `predict` may run in many threads while one learns.
+    than it spoils, else at the end. It moves O(log n) others. Only the first thousand are ordered anew, whenever their
+    number has doubled (256 of series and texts, no objects of a Python metric). `predict` may run in many threads while
+    one learns.
 
     References
     ----------
@@ -321,7 +323,7 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         classes = extend_classes(known, labels)
         numbers = class_numbers(classes, labels)
         if hasattr(self, "exemplars_"):
-            self.exemplars_.insert(points, numbers)
+            learn(self, self.exemplars_, points, numbers)
             self.exemplars_.declare_classes(len(classes))
         else:
             if not callable(self.metric) and self._new_distance().needs_data:
@@ -331,7 +333,7 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
                 )
             exemplars = first_exemplar(self, points[:1], numbers[:1], len(classes))
             if len(numbers) > 1:
-                exemplars.insert(points[1:], numbers[1:])
+                learn(self, exemplars, points[1:], numbers[1:])
             self.exemplars_, self.trimmed_ = exemplars, None
         self.classes_ = classes
 

@@ -106,9 +106,9 @@ class Exemplars:
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
-    def insert(self, records: Any, labels: NDArray[np.int32]) -> None:
-        """Learn records one by one."""
-        self.gallery.insert(*self.distance.pack(self.distance.transform(records)), labels)
+    def insert(self, rows: Any, labels: NDArray[np.int32]) -> None:
+        """Learn rows of the distance one by one."""
+        self.gallery.insert(*self.distance.pack(rows), labels)
 
     def declare_classes(self, n_classes: int) -> None:
         """Make room for classes without exemplars."""

@@ -25,13 +25,25 @@ Labels = NDArray[np.int32]
 Places = NDArray[np.int64]
 
 
-class _Source:
-    """Training data of a named metric: rows of the fitted distance."""
+LEAST_REORDERED = 64
+MOST_REORDERED = {"vectors": 1024, "series": 256, "texts": 256}
+"""Exemplars that partial_fit may order anew: a few milliseconds of work at most."""
 
-    def __init__(self, model: AnytimeNeighborsClassifier, points: Any, labels: Labels, n_classes: int) -> None:
-        self.model, self.labels, self.n_classes = model, labels, n_classes
-        self.distance = model._new_distance()
-        self.rows = self.distance.fit(points)
+
+class _Source:
+    """Training data of a named metric: rows of a fitted distance."""
+
+    def __init__(
+        self,
+        model: AnytimeNeighborsClassifier,
+        distance: Distance,
+        rows: Any,
+        labels: Labels,
+        serials: Places,
+        n_classes: int,
+    ) -> None:
+        self.model, self.distance, self.rows = model, distance, rows
+        self.labels, self.serials, self.n_classes = labels, serials, n_classes
 
     def part(self, places: Places) -> Any:
         return [self.rows[i] for i in places] if self.distance.records == "texts" else self.rows[places]
@@ -57,7 +69,7 @@ class _Source:
             self.rows,
             self.labels,
             order,
-            np.arange(len(self.labels), dtype=np.int64),
+            self.serials,
             self.n_classes,
             capacity=model._capacity(),
             lists=model.search == "inverted",
@@ -141,6 +153,26 @@ def first_exemplar(model: AnytimeNeighborsClassifier, points: Any, labels: Label
     return _source(model, points, labels, n_classes).build(np.arange(len(labels), dtype=np.int64))
 
 
+def learn(model: AnytimeNeighborsClassifier, exemplars: AnyExemplars, points: Any, labels: Labels) -> None:
+    """Insert records one by one. While they are few, they are ordered anew whenever their number has doubled."""
+    if isinstance(exemplars, CallableExemplars):
+        exemplars.insert(points, labels)
+        return
+    rows = exemplars.distance.transform(points)  # whatever is wrong with a record shows before anything changes
+    most = MOST_REORDERED[exemplars.distance.records]
+    begin = 0
+    while begin < len(labels):
+        size = len(exemplars)
+        doubled = max(LEAST_REORDERED, 2 ** size.bit_length())
+        end = len(labels) if doubled > most else min(len(labels), begin + doubled - size)
+        exemplars.insert(rows[begin:end], labels[begin:end])
+        if len(exemplars) == doubled <= most:
+            stored, numbers, serials = exemplars.stored()
+            source = _Source(model, exemplars.distance, stored, numbers, serials, exemplars.gallery.classes)
+            exemplars.gallery = source.build(_order(source, np.arange(doubled, dtype=np.int64))).gallery
+        begin = end
+
+
 def merged(
     whole: AnytimeNeighborsClassifier,
     models: Sequence[AnytimeNeighborsClassifier],
@@ -204,7 +236,11 @@ def _merged_rows(whole: AnytimeNeighborsClassifier, distances: list[Distance], r
 
 
 def _source(model: AnytimeNeighborsClassifier, points: Any, labels: Labels, n_classes: int) -> _Source | _ObjectSource:
-    return (_ObjectSource if callable(model.metric) else _Source)(model, points, labels, n_classes)
+    if callable(model.metric):
+        return _ObjectSource(model, points, labels, n_classes)
+    distance = model._new_distance()
+    rows = distance.fit(points)
+    return _Source(model, distance, rows, labels, np.arange(len(labels), dtype=np.int64), n_classes)
 
 
 def _order(source: Any, places: Places) -> Places:
