@@ -196,6 +196,16 @@ def test_the_state_of_a_query_is_three_numbers_and_checked(metric):
             model.query(state=(record, damaged))
 
 
+def test_a_query_keeps_the_model_it_was_opened_on():
+    X, y = stream(6, 60)
+    model = AnytimeNeighborsClassifier(metric="cosine").fit(X, np.array(["a", "b", "c"])[y])
+    query = model.query(X[0] + 0.1).refine(5)
+    before = (query.label, query.nearest)
+    model.set_params(metric="euclidean").fit(X[:, :1], y + 10)
+    assert (query.label, query.nearest) == before
+    assert query.refine().label in ("a", "b", "c")
+
+
 def test_the_state_must_be_of_this_model():
     X, y = stream(6, 60)
     model = AnytimeNeighborsClassifier().fit(X, y)

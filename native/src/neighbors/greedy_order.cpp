@@ -30,7 +30,7 @@ constexpr std::size_t kSetupRounds = 2;
 constexpr std::size_t kPatience = 8;         // draws of candidates in a row that find nothing
 constexpr std::size_t kMostVectors = 16384;  // of the sample
 constexpr std::size_t kMostOthers = 2048;    // of the sample, where a comparison is dear: their powers are kept
-constexpr float kRight = 0.3f, kWrong = 0.7f;
+constexpr float kRight = 0.45f, kWrong = 0.55f;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 inline float loss(float own, float other) noexcept {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,10 +22,9 @@ from anystream.model_file import ModelFile
 from anystream.neighbors.categories import category_number, numbered
 from anystream.neighbors.distances import Distance, make_distance
 from anystream.neighbors.distances.mixed import Mixed
-from anystream.neighbors.exemplars import Exemplars
 from anystream.neighbors.file import model_from_file, model_to_file
 from anystream.neighbors.fitting import AnyExemplars, first_exemplar, fit_exemplars, learn, merged
-from anystream.neighbors.orderings import ordering_named
+from anystream.neighbors.parameters import check_parameters
 from anystream.neighbors.profile import doubling_stages, pooled
 from anystream.neighbors.query import NeighborsQuery
 from anystream.neighbors.records import check_records, labelled_records, vectors_wanted
@@ -157,7 +155,7 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         y : array-like of shape (n_objects,)
             Their classes.
         """
-        self._check_parameters()
+        check_parameters(self)
         with self._as_it_was_on_error():
             points, labels = self._validate_training(X, y, reset=True)
             classes, numbers = np.unique(labels, return_inverse=True)
@@ -178,7 +176,7 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         classes : array-like, optional
             Classes that may come later, so that `classes_` is complete from the beginning.
         """
-        self._check_parameters()
+        check_parameters(self)
         fresh = not hasattr(self, "exemplars_")
         with self._as_it_was_on_error():
             points, labels = self._validate_training(X, y, reset=fresh)
@@ -298,7 +296,7 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
 
     def _learn_rows(self, rows: NDArray[np.float64], labels: NDArray[Any]) -> None:
         if not hasattr(self, "exemplars_"):
-            self._check_parameters()
+            check_parameters(self)
             if self._takes() not in ("vectors", "series"):
                 raise ValueError(f"metric is {self.metric!r}; records by name are vectors, so use a metric for vectors")
             self.n_features_in_ = rows.shape[1]
@@ -345,53 +343,6 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         if callable(self.metric):
             return "objects"
         return self._new_distance().records
-
-    def _user_distance(self, native: float) -> float:
-        exemplars = self.exemplars_
-        return exemplars.distance.distance(native) if isinstance(exemplars, Exemplars) else native
-
-    def _check_parameters(self) -> None:
-        ordering_named(self.ordering)
-        if callable(self.metric):
-            for name in ("metric_params", "scaling", "max_bytes"):
-                if getattr(self, name) is not None:
-                    raise ValueError(f"{name} is {getattr(self, name)!r}, but the metric is a callable; leave it out")
-        else:
-            self._new_distance()
-        if self.search not in ("ordered", "inverted"):
-            raise ValueError(f"search is {self.search!r}; use 'ordered' or 'inverted'")
-        if self.trim not in (None, "auto"):
-            raise ValueError(f"trim is {self.trim!r}; use None or 'auto'")
-        _whole("k", self.k, least=1)
-        _whole("budget", self.budget)
-        _whole("seed", self.seed)
-        if self.n_jobs is not None and self.n_jobs != -1:
-            _whole("n_jobs", self.n_jobs, least=1)
-        for name in ("window", "max_bytes"):
-            if getattr(self, name) is not None:
-                _whole(name, getattr(self, name), least=1)
-        if callable(self.metric) and self.search == "inverted":
-            raise ValueError(
-                "search is 'inverted', but the metric is a callable; use search='ordered' or a named metric"
-            )
-        if self.max_bytes is not None and self._takes() == "texts":
-            raise ValueError(f"max_bytes is {self.max_bytes!r}, but texts differ in length; use window")
-
-    def _capacity(self) -> int:
-        """Most exemplars; 0 for no limit."""
-        limits = [] if self.window is None else [int(self.window)]
-        if self.max_bytes is not None:
-            width = self.n_features_in_ + 1  # one more for records without direction
-            # a row and a block lane of each feature, traits, a label, a serial, a list; vectors grow by doubling
-            each = 2 * (10 * width + 8 * 32 + 32)
-            room = int(self.max_bytes) // each
-            if self.search == "inverted":  # those that left keep their place until lists are made anew
-                room = (room - 66) * 8 // 9
-            limits.append(room)
-            if room < 1:
-                least = each * (68 if self.search == "inverted" else 1)
-                raise ValueError(f"max_bytes is {self.max_bytes}; use {least} at least, or a window")
-        return min(limits, default=0)
 
     def _threads(self) -> int:
         return 0 if self.n_jobs is None or self.n_jobs == -1 else int(self.n_jobs)
@@ -447,9 +398,3 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         tags.input_tags.two_d_array = distance is None or distance.records != "texts"
         tags.input_tags.string = distance is not None and distance.records == "texts"
         return tags
-
-
-def _whole(name: str, value: object, least: int = 0) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} is {value!r}; use a whole number from {least} on")
-    return int(value)

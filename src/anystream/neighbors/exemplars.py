@@ -104,6 +104,10 @@ class Exemplars:
         right: NDArray[np.bool_] = (labels == arrays["label"][:, np.newaxis])[arrays["serial"] >= gallery.oldest]
         return right
 
+    def user_distance(self, native: float) -> float:
+        """A distance in the user's terms, from what the native core says."""
+        return self.distance.distance(native)
+
     # -- learning ----------------------------------------------------------------------------------------------------
 
     def insert(self, rows: Any, labels: NDArray[np.int32]) -> None:

@@ -19,6 +19,7 @@ from anystream.model_file import (
     require_metadata,
 )
 from anystream.neighbors.exemplars import Exemplars
+from anystream.neighbors.parameters import capacity, check_parameters
 
 if TYPE_CHECKING:
     from anystream.neighbors.classifier import AnytimeNeighborsClassifier
@@ -75,7 +76,7 @@ def model_from_file(cls: type[Model], file: ModelFile, *, mapped: bool) -> Model
     classes = labels_from_json(file, "classes")
     try:
         model.set_params(**parameters)
-        model._check_parameters()
+        check_parameters(model)
         distance = model._new_distance()
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"{file.path}: the parameters are not those of such a model: {error}") from None
@@ -85,7 +86,7 @@ def model_from_file(cls: type[Model], file: ModelFile, *, mapped: bool) -> Model
     arrays, _ = check_arrays(file, {**_COMMON, **kind, **learned}, {"classes": len(classes)})
     try:
         distance.learned = {name.removeprefix(_LEARNED): np.array(arrays.pop(name)) for name in learned}
-        gallery = _native.NeighborsGallery.from_arrays(distance.native, len(classes), model._capacity(), arrays)
+        gallery = _native.NeighborsGallery.from_arrays(distance.native, len(classes), capacity(model), arrays)
     except (KeyError, IndexError, OverflowError, TypeError, ValueError) as error:
         raise ModelFileError(f"{file.path}: {error}; restore the file from a copy or save the model again") from None
     model.exemplars_ = Exemplars(distance, gallery)

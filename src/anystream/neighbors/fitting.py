@@ -14,6 +14,7 @@ from anystream.neighbors.callable_exemplars import CallableExemplars, all_distan
 from anystream.neighbors.distances import Distance
 from anystream.neighbors.exemplars import Exemplars, build_exemplars, order_rows
 from anystream.neighbors.orderings import OrderingTask, ordering_named
+from anystream.neighbors.parameters import capacity
 from anystream.neighbors.profile import doubling_stages
 from anystream.neighbors.trimming import share_to_keep
 
@@ -71,7 +72,7 @@ class _Source:
             order,
             self.serials,
             self.n_classes,
-            capacity=model._capacity(),
+            capacity=capacity(model),
             lists=model.search == "inverted",
             threads=model._threads(),
         )
@@ -109,7 +110,7 @@ class _ObjectSource:
             self.labels[order].tolist(),
             places,
             self.n_classes,
-            self.model._capacity(),
+            capacity(self.model),
         )
 
     def right(self, exemplars: CallableExemplars, held: Places, stages: Places) -> NDArray[np.bool_]:
@@ -131,9 +132,9 @@ def fit_exemplars(
     points, labels, n_classes
         The training data; labels are class numbers.
     """
-    capacity = model._capacity()
-    if capacity and len(labels) > capacity:  # the oldest are forgotten before any work
-        points, labels = points[-capacity:], labels[-capacity:]
+    most = capacity(model)
+    if most and len(labels) > most:  # the oldest are forgotten before any work
+        points, labels = points[-most:], labels[-most:]
     source: Any = _source(model, points, labels, n_classes)
     order = _order(source, np.arange(len(labels), dtype=np.int64))
     if model.trim is None:
