@@ -116,20 +116,20 @@ def main() -> None:
     parser.add_argument("--forms", nargs="+", default=list(FORMS), choices=list(FORMS))
     parser.add_argument("--all", action="store_true", help="every set; takes many minutes")
     parser.add_argument("--tests", type=int, default=5000, help="most test records of covtype and surnames")
-    parser.add_argument("--surnames", type=int, default=10_000, help="training records of surnames")
+    parser.add_argument("--surnames", type=int, default=5000, help="training records of surnames")
     arguments = parser.parse_args()
     rows = []
     for name, parameters, parts in problems(
         SETS if arguments.all else arguments.sets, arguments.tests, arguments.surnames
     ):
         for form in arguments.forms:
-            print(f"{name}, {form} ...", file=sys.stderr)
             started = time.process_time()
             accuracy, area, off, steps = measure(parameters | FORMS[form], parts)
             used = time.process_time() - started
             n = len(parts[0][1])
             shown = [f"{a * 100:.1f}" if s is None or s < n else "" for s, a in zip(SEEN, accuracy, strict=True)]
             rows.append([name, form, *shown, f"{area * 100:.1f}", f"{steps:.0f}", f"{off * 100:+.1f}", f"{used:.1f}"])
+            print(" ".join(rows[-1]), file=sys.stderr, flush=True)  # the table comes at the end
     header = ["set", "order", *["all" if each is None else str(each) for each in SEEN]]
     header += ["log area", "steps", "profile", "CPU s"]
     notes = [machine(), "steps: exemplars compared until the answer was certain; seeds 0 (JF: 0, 1, 2)"]

@@ -63,7 +63,8 @@ class _Source:
             stop=stop,
         )
 
-    def build(self, order: Places) -> Exemplars:
+    def build(self, order: Places, *, plain: bool = False) -> Exemplars:
+        """Exemplars as the model wants them, or without lists."""
         model = self.model
         return build_exemplars(
             self.distance,
@@ -73,7 +74,7 @@ class _Source:
             self.serials,
             self.n_classes,
             capacity=capacity(model),
-            lists=model.search == "inverted",
+            lists=model.search == "inverted" and not plain,
             threads=model._threads(),
         )
 
@@ -102,7 +103,8 @@ class _ObjectSource:
             part, self.labels[places], self.n_classes, name, threads=1, seed=self.model.seed, done=done, stop=stop
         )
 
-    def build(self, order: Places) -> CallableExemplars:
+    def build(self, order: Places, *, plain: bool = True) -> CallableExemplars:
+        """Exemplars; they never have lists."""
         places = order.tolist()
         return CallableExemplars(
             self.model.metric,
@@ -140,7 +142,8 @@ def fit_exemplars(
     if model.trim is None:
         return source.build(order), None
     share = share_to_keep(labels, lambda train, held, shares: _judge(source, train, held, shares), model.seed)
-    kept = max(1, round(share * len(order)))
+    order, setup = _one_of_each_class_first(order, labels)
+    kept = max(setup, round(share * len(order)))
     exemplars = source.build(order[:kept])
     if kept == len(order):
         return exemplars, None
@@ -265,7 +268,14 @@ def _leave_one_out(source: Any, order: Places) -> NDArray[np.float64]:
 
 
 def _judge(source: Any, train: Places, held: Places, shares: NDArray[np.float64]) -> NDArray[np.bool_]:
-    order = _order(source, train)
-    kept = [order[: max(1, round(share * len(order)))] for share in shares]
-    unlimited = np.array([len(order)], dtype=np.int64)
-    return np.hstack([source.right(source.build(part), held, unlimited) for part in kept])
+    """Whether held-out records are right when the order of the training places ends at each share."""
+    order, setup = _one_of_each_class_first(_order(source, train), source.labels)
+    stages = np.maximum(0, np.round(shares * len(order)).astype(np.int64) - setup)
+    right: NDArray[np.bool_] = source.right(source.build(order, plain=True), held, stages)
+    return right
+
+
+def _one_of_each_class_first(order: Places, labels: Labels) -> tuple[Places, int]:
+    """The order in which queries see exemplars, and how many they see at once."""
+    front = np.sort(np.unique(labels[order], return_index=True)[1])
+    return np.concatenate([order[front], np.delete(order, front)]), len(front)
