@@ -651,9 +651,9 @@ class NeighborsQuery:
     def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
         """The shares of the votes."""
 
-    def state(self) -> tuple[int, int, int, int, list[tuple[float, int, int]]]:
+    def state(self) -> tuple:
         """
-        Steps, position, list, its end, and the nearest (power, serial, position).
+        The nearest, its distance and the position; more with lists or where several vote.
         """
 
     def nearest(self) -> list[tuple[int, float]]:
@@ -673,9 +673,9 @@ class NeighborsGallery:
     """
 
     @staticmethod
-    def build(metric: NeighborsMetric, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], serials: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, capacity: int, head: int, threads: int) -> NeighborsGallery:
+    def build(metric: NeighborsMetric, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], serials: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, capacity: int, lists: bool, threads: int) -> NeighborsGallery:
         """
-        The records named by `order`, in that order; with `head` > 0 the first ones become lists.
+        The records named by `order`, in that order; with `lists` the first ones become centres of lists.
         """
 
     @staticmethod
@@ -701,7 +701,7 @@ class NeighborsGallery:
     def query(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int) -> NeighborsQuery:
         """Open a query: the first exemplar of each class is compared."""
 
-    def resume(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, state: tuple[int, int, int, int, Sequence[tuple[float, int, int]]]) -> NeighborsQuery:
+    def resume(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, state: tuple) -> NeighborsQuery:
         """Go on with a query that was suspended."""
 
     def label_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, steps: int) -> int:
@@ -737,6 +737,14 @@ class NeighborsGallery:
     def setup(self) -> int: ...
 
     def __len__(self) -> int: ...
+
+    @property
+    def positions(self) -> int:
+        """Exemplars, and those that left but still have their place in a list."""
+
+    @property
+    def oldest(self) -> int:
+        """The serial before which all exemplars have left."""
 
     @property
     def own_bytes(self) -> int:
