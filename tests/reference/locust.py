@@ -251,7 +251,7 @@ class Levels:
         self.class_seen[c] += 1
 
     def most_of_class(self, k, c):
-        if len(self.levels) < 3 or k < len(self.levels) - 2:
+        if k == 0:
             return self.level_size
         share = max(self.cap, self.class_seen[c] / self.seen if self.seen else 1.0)
         return max(1, math.ceil(share * self.level_size))

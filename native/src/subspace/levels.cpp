@@ -28,8 +28,7 @@ LevelShape Levels::shape() const {
 }
 
 std::size_t Levels::most_of_class(std::size_t l, std::size_t c) const {
-    const bool long_one = settings_.levels > 2 && l + 2 >= settings_.levels;
-    if (!long_one) return settings_.level_size;
+    if (l == 0) return settings_.level_size;  // the first level is the last moment, whatever it is like
     const double of_stream = seen_ == 0 ? 1.0 : static_cast<double>(class_seen_[c]) / static_cast<double>(seen_);
     const double share = std::max(settings_.class_cap, of_stream);
     return std::max<std::size_t>(

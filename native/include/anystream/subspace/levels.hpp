@@ -25,7 +25,7 @@ struct LevelsSettings {
     double kernel = 1.0;
     double affinity = 0.3;
     std::size_t class_floor = 2;
-    double class_cap = 0.5;  // of the two longest levels; a class may take the share that it has in the stream
+    double class_cap = 0.5;  // of all levels but the first; a class may take the share that it has in the stream
     std::int64_t label_delay = 0;
     std::uint64_t seed = 0;
     std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
