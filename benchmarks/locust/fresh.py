@@ -24,8 +24,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="ask five times as many records")
     parser.add_argument("--streams", nargs="+", default=STREAMS, choices=STREAMS)
+    parser.add_argument("--protocols", nargs="+", default=["block", "chunks"], choices=["block", "chunks"])
     given = parser.parse_args()
-    for by_block in (True, False):
+    for by_block in [protocol == "block" for protocol in given.protocols]:
         rows = []
         for name in given.streams:
             if (stream := load_stream(name)) is None:
