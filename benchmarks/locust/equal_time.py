@@ -34,10 +34,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="ask five times as many records")
     thin = 1 if parser.parse_args().full else 5
-    rows = []
     for name in ("covtype", "kdd"):
         if (stream := load_stream(name)) is None:
             continue
+        rows = []
         classes = np.unique(stream.y)
         queries = stream.X[-4000:]
         past = slice(-104_000, -4000)
@@ -56,7 +56,7 @@ def main() -> None:
                 for part, where in (("first", slice(0, half)), ("second", slice(half, None))):
                     rows.append(
                         [
-                            f"{name}, {'by block' if by_block else 'chunks of 200'}, {part} half",
+                            f"{'by block' if by_block else 'chunks of 200'}, {part} half",
                             q,
                             f"{its_time:.1f}",
                             f"{results['rival'].accuracy('1000000', where):.1f}",
@@ -66,12 +66,12 @@ def main() -> None:
                             f"{results['locust'].accuracy('30', where):.1f}",
                         ]
                     )
-    print_table(
-        "LOCUST and On-Demand at the same time per answer",
-        ["stream", "clusters", "us", "On-Demand %", "samples", "us", "LOCUST %", "LOCUST % at 30 samples"],
-        rows,
-        [f"seed 0, one thread; {machine()}"],
-    )
+        print_table(
+            f"{name}: LOCUST and On-Demand at the same time per answer",
+            ["protocol", "clusters", "us", "On-Demand %", "samples", "us", "LOCUST %", "LOCUST % at 30 samples"],
+            rows,
+            [f"seed 0, one thread; {machine()}"],
+        )
 
 
 if __name__ == "__main__":
