@@ -24,7 +24,9 @@ $(VENV)/.packages: requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "anystream needs Python 3.11 or newer; name one with make PYTHON=python3.12")'
 	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	@echo "installing the development packages into $(VENV)" >&2
-	@$(PY) -m pip install -q --disable-pip-version-check -r requirements/dev.txt
+	@$(PY) -m pip install -q --disable-pip-version-check uv 2>/dev/null \
+	    && $(VENV)/bin/uv pip install -q --python $(PY) -r requirements/dev.txt \
+	    || $(PY) -m pip install -q --disable-pip-version-check -r requirements/dev.txt
 	@touch $@
 
 $(BUILT): $(VENV)/.packages $(NATIVE)
@@ -77,8 +79,13 @@ build/sanitize/.built: $(VENV)/.packages $(NATIVE) $(shell find src -name '*.py'
 SAN_ENV = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONMALLOC=malloc
 
+# The rooms whose work is done in native code; the others are plain Python.
+SANITIZED := $(wildcard tests/test_model_file.py tests/test_surfaces.py $(addprefix tests/,anytime bayes_tree neighbors subspace \
+	microclusters graph drift))
+
 sanitize: build/sanitize/.built
-	@$(SAN_ENV) HYPOTHESIS_PROFILE=quick $(SANPY) -P -m pytest -q -n $(JOBS) --dist worksteal -m "not slow and not data" tests
+	@$(SAN_ENV) HYPOTHESIS_PROFILE=quick $(SANPY) -P -m pytest -q -n $(JOBS) --dist worksteal \
+	    -m "not slow and not data" $(SANITIZED)
 
 fuzz: build/sanitize/.built
 	@$(SAN_ENV) $(SANPY) -P tests/fuzz_model_file.py --seconds 60
@@ -86,7 +93,7 @@ fuzz: build/sanitize/.built
 requirements: $(VENV)/.packages
 	@$(PY) -m pip install -q uv
 	@$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url \
-	    --extra report --group dev pyproject.toml -o requirements/dev.txt
+	    --extra report --extra arrow --group dev pyproject.toml -o requirements/dev.txt
 
 clean:
 	rm -rf $(VENV) build dist

@@ -1,8 +1,13 @@
-"""The short benchmarks, one after another."""
+"""The short benchmarks, one after another: ``python -m benchmarks`` or ``make bench``. Each also runs alone."""
 
 import runpy
 
-TABLES = ["benchmarks.bayes_tree.speed"]
+TABLES = [
+    "benchmarks.bayes_tree.speed",
+    "benchmarks.neighbors.scan",
+    "benchmarks.graph.speed",
+]
+"""The longer ones are named in docs/benchmarks.md."""
 
 if __name__ == "__main__":
     for table in TABLES:

@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--features", type=int, default=16)
     chosen = parser.parse_args()
     random = np.random.default_rng(0)
-    centres = 2.0 * random.normal(size=(40, chosen.features))
+    centres = 1.1 * random.normal(size=(40, chosen.features))
 
     def draw(n: int) -> tuple[Any, Any]:
         number = random.integers(0, 40, n)
@@ -49,7 +49,7 @@ def main() -> None:
     print(f"scikit-learn, 20 neighbours each  {neighbours:9.2f} s")
     for budget in (0, 16, 64, 256, 1024, None):
         answer = model.classify(queries, budget=Budget(steps=budget))
-        seconds = least_seconds(lambda: model.classify(queries, budget=Budget(steps=budget)))  # noqa: B023 # used at once
+        seconds = least_seconds(lambda: model.classify(queries, budget=Budget(steps=budget)))  # used at once
         accuracy = 100.0 * float((answer.labels == labels).mean())
         print(
             f"KAOG, budget {budget!s:>5}  {1e6 * seconds / len(queries):8.1f} us/record"

@@ -70,5 +70,6 @@ void bind_bayes_margin(nb::module_& m);
 void bind_scan(nb::module_& m);
 void bind_neighbors(nb::module_& m);
 void bind_graph(nb::module_& m);
+void bind_drift(nb::module_& m);
 
 }  // namespace anystream::bindings

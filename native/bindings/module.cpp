@@ -11,4 +11,5 @@ NB_MODULE(_native, m) {
     anystream::bindings::bind_scan(m);
     anystream::bindings::bind_neighbors(m);
     anystream::bindings::bind_graph(m);
+    anystream::bindings::bind_drift(m);
 }

@@ -3,7 +3,7 @@
 // A handle owns a gallery behind a mutex. Whoever reads takes a share of it; whoever learns changes it in place if
 // nobody else has a share, and else changes a copy and puts that in its place. So a query keeps the model it was opened
 // on.
-#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>

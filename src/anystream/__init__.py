@@ -17,14 +17,23 @@ if TYPE_CHECKING:
     from anystream.anytime.profile import PerformanceProfile, performance_profile
     from anystream.anytime.query import Query
     from anystream.bayes_tree.classifier import BayesTreeClassifier
+    from anystream.graph import KAOGClassifier, KAOGINCClassifier
+    from anystream.microclusters import MicroClusterClassifier
     from anystream.model_file import ModelFileError
+    from anystream.neighbors import AnytimeNeighborsClassifier
     from anystream.saved_models import load
+    from anystream.subspace import LocustClassifier
 
 _HOME = {
     "Answer": "anystream.anytime.answer",
     "AnytimeCurve": "anystream.anytime.curve",
+    "AnytimeNeighborsClassifier": "anystream.neighbors",
     "BayesTreeClassifier": "anystream.bayes_tree.classifier",
     "Budget": "anystream.anytime.budget",
+    "KAOGClassifier": "anystream.graph",
+    "KAOGINCClassifier": "anystream.graph",
+    "LocustClassifier": "anystream.subspace",
+    "MicroClusterClassifier": "anystream.microclusters",
     "ModelFileError": "anystream.model_file",
     "PerformanceProfile": "anystream.anytime.profile",
     "Query": "anystream.anytime.query",
@@ -39,8 +48,13 @@ __version__ = "0.1.0"
 __all__ = [
     "Answer",
     "AnytimeCurve",
+    "AnytimeNeighborsClassifier",
     "BayesTreeClassifier",
     "Budget",
+    "KAOGClassifier",
+    "KAOGINCClassifier",
+    "LocustClassifier",
+    "MicroClusterClassifier",
     "ModelFileError",
     "PerformanceProfile",
     "Query",

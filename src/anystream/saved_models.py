@@ -10,6 +10,12 @@ from anystream.model_file import ModelFileError, read_model
 
 _CLASSIFIERS = {
     "bayes-tree": ("anystream.bayes_tree", "BayesTreeClassifier"),
+    "kaog": ("anystream.graph", "KAOGClassifier"),
+    "kaoginc": ("anystream.graph", "KAOGINCClassifier"),
+    "locust": ("anystream.subspace", "LocustClassifier"),
+    "locust-blocks": ("anystream.subspace", "BlockLocustClassifier"),
+    "micro-clusters": ("anystream.microclusters", "MicroClusterClassifier"),
+    "neighbors": ("anystream.neighbors", "AnytimeNeighborsClassifier"),
 }
 """Which classifier reads which kind of file. A file names its kind, never code."""
 

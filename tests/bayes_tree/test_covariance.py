@@ -187,7 +187,9 @@ def test_the_exhausted_mixture_does_not_depend_on_covariances():
 @pytest.mark.parametrize("covariance", ["full", 2])
 def test_covariances_survive_files_pickles_and_learning(tmp_path, covariance):
     X, y = objects(3, 400, 5, 3)
-    model = BayesTreeClassifier(covariance=covariance, covariance_levels=3, seed=1).fit(X[:200], y[:200])
+    model = BayesTreeClassifier(covariance=covariance, covariance_levels=3, root_model=0.3, seed=1).fit(
+        X[:200], y[:200]
+    )
     model.partial_fit(X[200:260], y[200:260])
     model.save(tmp_path / "model.safetensors")
     for twin in (
@@ -206,7 +208,7 @@ def test_covariances_survive_files_pickles_and_learning(tmp_path, covariance):
 def test_dependent_and_constant_features_are_harmless(seed):
     X, y = objects(seed, 80, 3, 2)
     X = np.column_stack([X, X[:, 0], 2 * X[:, 1] - X[:, 2], np.full(len(X), 7.0)])
-    model = BayesTreeClassifier().fit(X, y)
+    model = BayesTreeClassifier(root_model="auto").fit(X, y)
     for budget in (0, 1, 50):
         assert np.isfinite(model.predict_proba(X, budget=budget)).all()
     assert np.isfinite(model.predict_proba(X * 1e6, budget=3)).all()

@@ -200,6 +200,13 @@ def test_the_root_model_answers_alone_at_first_and_then_votes():
     np.testing.assert_allclose(voting.predict_proba(X[:50], budget=20), product, rtol=1e-4, atol=1e-6)
 
 
+def test_without_weight_the_root_model_answers_before_the_first_step_only():
+    X, y = load_iris(return_X_y=True)
+    silent, alone, voting = (BayesTreeClassifier(root_model=weight).fit(X, y) for weight in (0.0, None, 1.0))
+    assert np.array_equal(silent.predict_proba(X, budget=0), voting.predict_proba(X, budget=0))
+    assert np.array_equal(silent.predict_proba(X, budget=3), alone.predict_proba(X, budget=3))
+
+
 def test_the_root_model_survives_files_pickles_and_suspended_queries(tmp_path):
     X, y = load_iris(return_X_y=True)
     model = BayesTreeClassifier(root_model=1.0).fit(X, y)
@@ -235,7 +242,8 @@ def test_a_record_with_a_missing_value_is_answered_by_the_trees():
 
 def test_the_weight_is_chosen_on_training_data_and_the_choice_is_repeatable():
     X, y = load_digits(return_X_y=True)
-    models = [BayesTreeClassifier(n_jobs=jobs).fit(X[::3], y[::3]) for jobs in (1, 2)]
+    models = [BayesTreeClassifier(root_model="auto", n_jobs=jobs).fit(X[::3], y[::3]) for jobs in (1, 2)]
+    assert models[0].plan_.root_weight is not None
     assert models[0].plan_ == models[1].plan_
     assert np.array_equal(models[0].predict_proba(X[:99]), models[1].predict_proba(X[:99]))
 

@@ -99,9 +99,10 @@ void RootModel::log2_joint(const double* x, std::span<double> out) const {
 
 const char* RootModel::flaw(std::size_t classes_now, std::size_t dimensions) const noexcept {
     const std::size_t k = classes(), d = shift.size();
-    if (k == 0 && d == 0 && scale.size() == 0 && mean.size() == 0 && values.size() == 0) return nullptr;
+    if (k == 0 && d == 0 && scale.size() == 0 && mean.size() == 0 && values.size() == 0 && known.size() == 0)
+        return nullptr;
     if (k != classes_now || d != dimensions || scale.size() != d || mean.size() != k * d ||
-        values.size() != k * full_panel_values(d))
+        values.size() != k * full_panel_values(d) || known.size() != 1)
         return "the arrays of the root model have different lengths";
     for (std::size_t j = 0; j < d; ++j)
         if (!(scale[j] > 0.0) || !std::isfinite(scale[j]) || !std::isfinite(shift[j]))

@@ -84,7 +84,6 @@ void require(bool holds, What&& what) {
 
 void Forest::build(std::span<const double> points, std::span<const std::int32_t> point_class, std::size_t class_total,
                    const Building& how) {
-    const std::size_t d = dimensions_;
     points_ = Column<double>(std::vector<double>(points.begin(), points.end()));
     point_class_ = Column<std::int32_t>(std::vector<std::int32_t>(point_class.begin(), point_class.end()));
     class_count_.own().assign(class_total, 0);

@@ -204,6 +204,7 @@ std::vector<double> Forest::train_root_model(const MarginSettings& how, std::siz
     root_model_ = {};
     root_model_.shift = Column<double>(std::vector<double>(shift_.view().begin(), shift_.view().end()));
     root_model_.scale = Column<double>(std::vector<double>(scale_.view().begin(), scale_.view().end()));
+    root_model_.known.own().push_back(static_cast<std::int64_t>(objects()));
     std::vector<std::int32_t> first;
     for (std::size_t c = 0; c < m; ++c) {
         const InverseFactor factor = inverse_factor(components[c].dense(), components[c].blocks);

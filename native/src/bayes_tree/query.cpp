@@ -127,9 +127,12 @@ void Query::evaluate_covariances(const Forest& forest, const NodeView& node) {
 
 void Query::ask_root_model(const Forest& forest, const double* x) {
     vote_.clear();
-    if (missing_ || !(settings_.root_weight > 0.0) || forest.root_model().empty()) return;
+    if (missing_ || forest.root_model().empty()) return;
     vote_.resize(classes_);
     forest.root_model().log2_joint(x, vote_);
+    // It knows the objects it was trained on; the trees know all of them.
+    const auto known = static_cast<double>(forest.root_model().known[0]);
+    settings_.root_weight *= std::min(1.0, known / static_cast<double>(forest.objects()));
 }
 
 // A missing dimension is integrated out: it adds nothing to the exponent and nothing to the norm. Such records see the

@@ -13,7 +13,7 @@ Gallery::Gallery(std::unique_ptr<Space> space, std::size_t classes, std::size_t 
     : space_(std::move(space)),
       classes_(classes),
       capacity_(capacity),
-      layout_(std::vector<std::int64_t>(5, 0)),
+      layout_(std::vector<std::int64_t>(4, 0)),
       list_(std::vector<std::int64_t>(1, 0)) {}
 
 Gallery::Gallery(const Gallery& other)
@@ -49,11 +49,10 @@ void Gallery::assign(std::unique_ptr<Space> space, std::vector<std::int32_t> lab
     }
     const std::int64_t next = serial.empty() ? 0 : *std::max_element(serial.begin(), serial.end()) + 1;
     classes_ = classes;
-    layout_.own() = {static_cast<std::int64_t>(setup), 0, 0, 0, next};
+    layout_.own() = {static_cast<std::int64_t>(setup), 0, 0, next};
     list_.own().assign(1, 0);
     centre_distance_.own().clear();
     while (capacity_ > 0 && size() > capacity_) forget_oldest();
-    find_pure();
 }
 
 void Gallery::make_lists(std::size_t head, int threads) {
@@ -97,7 +96,6 @@ void Gallery::make_lists(std::size_t head, int threads) {
     for (std::size_t l = 0; l < head; ++l) list[l + 1] += list[l];
     layout_.own()[1] = static_cast<std::int64_t>(head);
     layout_.own()[2] = static_cast<std::int64_t>(n);
-    find_pure();
 }
 
 // -- learning one by one
@@ -106,7 +104,7 @@ void Gallery::make_lists(std::size_t head, int threads) {
 void Gallery::append(Row row, std::int32_t label) {
     space_->append(row);
     label_.own().push_back(label);
-    serial_.own().push_back(layout_.own()[4]++);
+    serial_.own().push_back(layout_.own()[3]++);
 }
 
 void Gallery::swap(std::size_t i, std::size_t j) {
@@ -141,7 +139,6 @@ void Gallery::insert(Row row, std::int32_t label) {
             assign(std::move(space_), std::move(labels), std::move(serials), classes_);
             make_lists(head, 1);
         }
-        find_pure();
         return;
     }
     const std::size_t level = first_of_class ? 0 : level_for(row, label);
@@ -153,7 +150,6 @@ void Gallery::insert(Row row, std::int32_t label) {
         lift(level_end(level) - 1);
     }
     if (capacity_ > 0 && size() > capacity_) forget_oldest();
-    find_pure();
 }
 
 /// The level whose first exemplars this one would help: it is not noise (most of its three nearest have its class), and
@@ -226,12 +222,6 @@ void Gallery::remove(std::size_t position) {
     serial_.own().pop_back();
 }
 
-void Gallery::find_pure() {
-    std::size_t from = size();
-    while (from > 0 && label_[from - 1] == label_[size() - 1]) --from;
-    layout_.own()[3] = static_cast<std::int64_t>(from);
-}
-
 // -- files
 // -----------------------------------------------------------------------------------------------------------------
 
@@ -252,8 +242,8 @@ void Gallery::adopt_columns() {
     const auto n = static_cast<std::int64_t>(space_->size());
     require(static_cast<std::int64_t>(label_.size()) == n && static_cast<std::int64_t>(serial_.size()) == n,
             "labels or serials do not fit the exemplars");
-    require(layout_.size() == 5, "the layout has another length");
-    for (std::size_t i = 0; i < 4; ++i) require(layout_[i] >= 0 && layout_[i] <= n, "the layout leaves the exemplars");
+    require(layout_.size() == 4, "the layout has another length");
+    for (std::size_t i = 0; i < 3; ++i) require(layout_[i] >= 0 && layout_[i] <= n, "the layout leaves the exemplars");
     require(n == 0 || setup() > 0, "there is no exemplar to begin with");
     const bool lists = head() > 0;
     require(!lists || (setup() <= head() && head() <= listed()), "the layout is out of order");

@@ -1,8 +1,8 @@
 // Best first: the order that our measurements favour.
 //
 // s(p) and o(p) are the powers from training object p to the nearest chosen exemplar of its own class and of another;
-// ratio(p) = s / (s + o) says how wrong p is. Its loss rises from 0 at a ratio of kRight to 1 at kWrong: counting errors
-// alone is blind to everything that lies far from the border as it now stands.
+// ratio(p) = s / (s + o) says how wrong p is. Its loss rises from 0 at a ratio of kRight to 1 at kWrong: counting
+// errors alone is blind to everything that lies far from the border as it now stands.
 //
 //   1. One exemplar of each class, chosen together: each in turn is replaced by what leaves the least loss.
 //   2. Up to kHead exemplars: of some candidates, objects that are wrong and others, the one that lowers the loss most,
@@ -27,9 +27,9 @@ namespace {
 constexpr std::size_t kHead = 1000;
 constexpr std::size_t kCandidates = 48;
 constexpr std::size_t kSetupRounds = 2;
-constexpr std::size_t kPatience = 8;          // draws of candidates in a row that find nothing
-constexpr std::size_t kMostVectors = 16384;   // of the sample
-constexpr std::size_t kMostOthers = 2048;     // of the sample, where a comparison is dear: their powers are kept
+constexpr std::size_t kPatience = 8;         // draws of candidates in a row that find nothing
+constexpr std::size_t kMostVectors = 16384;  // of the sample
+constexpr std::size_t kMostOthers = 2048;    // of the sample, where a comparison is dear: their powers are kept
 constexpr float kRight = 0.3f, kWrong = 0.7f;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
@@ -43,7 +43,8 @@ class Greedy {
   public:
     Greedy(const Space& space, std::span<const std::int32_t> labels, std::size_t classes, const OrderWork& work)
         : work_(work), classes_(classes), random_(work.seed), keeps_(space.stride() < kBlockLanes) {
-        draw_sample(space, labels, suspected_noise(space, labels, classes, {.threads = work.threads, .stop = work.stop}));
+        draw_sample(space, labels,
+                    suspected_noise(space, labels, classes, {.threads = work.threads, .stop = work.stop}));
         own_.assign(sample_.size(), kInfinity);
         other_.assign(sample_.size(), kInfinity);
         chosen_.assign(sample_.size(), false);
@@ -75,8 +76,9 @@ class Greedy {
             if (!present[label_of(labels, at)]) clean.push_back(at);
             present[label_of(labels, at)] = true;
         }
-        std::sort(clean.begin(), clean.end(),
-                  [&](auto a, auto b) { return std::pair(label_of(labels, a), a) < std::pair(label_of(labels, b), b); });
+        std::sort(clean.begin(), clean.end(), [&](auto a, auto b) {
+            return std::pair(label_of(labels, a), a) < std::pair(label_of(labels, b), b);
+        });
         sample_ = std::move(clean);
         sorted_ = space.permuted(sample_);
         begin_.assign(classes_ + 1, 0);

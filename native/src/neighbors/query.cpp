@@ -84,11 +84,12 @@ bool Query::enter_next_list(const Gallery& gallery) {
         const double reach = bound(gallery);
         if (triangle_ && reach < kInfinity) {
             const double caution = kCaution * (centre_[l] + reach);
-            const auto place = [&](double distance) {
+            const auto place = [&](double distance, bool behind) {  // the first at it, or the first behind it
                 std::size_t low = begin, high = end;
                 while (low < high) {
                     const std::size_t middle = (low + high) / 2;
-                    if (gallery.centre_distance(middle) < distance) {
+                    const double there = gallery.centre_distance(middle);
+                    if (there < distance || (behind && there == distance)) {
                         low = middle + 1;
                     } else {
                         high = middle;
@@ -96,8 +97,8 @@ bool Query::enter_next_list(const Gallery& gallery) {
                 }
                 return low;
             };
-            const std::size_t from = place(centre_[l] - reach - caution);
-            end = place(centre_[l] + reach + caution);
+            const std::size_t from = place(centre_[l] - reach - caution, false);
+            end = place(centre_[l] + reach + caution, true);
             begin = std::min(from, end);
         }
         if (begin < end) {
@@ -135,9 +136,6 @@ void Query::look_ahead(const Gallery& gallery) {
         return;
     }
     exhausted_ = position >= gallery.size();
-    if (exhausted_ || gallery.has_lists() || best_.k() > 1 || best_.found().empty()) return;
-    const auto label_now = gallery.label(static_cast<std::size_t>(best_.found()[0].position));
-    exhausted_ = position >= gallery.pure_from() && label_now == gallery.label(gallery.size() - 1);
 }
 
 std::int64_t Query::advance(const Gallery& gallery, std::int64_t steps, StopWatch* watch) {
@@ -147,7 +145,6 @@ std::int64_t Query::advance(const Gallery& gallery, std::int64_t steps, StopWatc
         const auto first = static_cast<std::size_t>(state_.position);
         std::size_t last = gallery.size();
         if (gallery.has_lists()) last = state_.list < 0 ? gallery.head() : static_cast<std::size_t>(state_.list_end);
-        if (!gallery.has_lists() && best_.k() == 1 && first < gallery.pure_from()) last = gallery.pure_from();
         last = std::min(last, first + stride);
         const auto allowed = static_cast<std::uint64_t>(steps - taken);
         if (last - first > allowed) last = first + static_cast<std::size_t>(allowed);

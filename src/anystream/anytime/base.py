@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -168,14 +169,34 @@ class AnytimeClassifierMixin:
 
     # -- keeping -----------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
         """Write the model to a file that holds no code; `anystream.load` reads it.
 
         The file is complete or not there: it is written beside its place and then moved.
+
+        Parameters
+        ----------
+        path : path
+            Where to write.
+        notes : mapping, optional
+            What belongs to the model beside it, as JSON can hold it, such as the columns of the table it was fitted on;
+            ``anystream.model_file.read_model(path).metadata["notes"]`` gives it back.
         """
         check_is_fitted(self)
         metadata, arrays = self._to_file()
+        if notes is not None:
+            metadata = metadata | {"notes": dict(notes)}
         write_model(path, kind=self.kind, version=self.file_version, metadata=metadata, arrays=arrays)
+
+    def snapshot(self) -> Self:
+        """The model as it is now: it answers alike whatever this one learns later.
+
+        What native code holds is shared until this model learns on; nothing large is copied here.
+        """
+        twin = copy.copy(self)
+        for name, value in vars(self).items():
+            vars(twin)[name] = value.snapshot() if hasattr(value, "snapshot") else copy.deepcopy(value)
+        return twin
 
     # -- validation --------------------------------------------------------------------------------------------------
 

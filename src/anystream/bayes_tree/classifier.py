@@ -82,7 +82,8 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
     root_model : float, "auto" or None, default=None
         The vote of a model of the roots: one Gaussian with full covariance per class, trained by margin maximisation,
         which answers alone before the first step and whose posterior then multiplies that of the trees with this
-        power. ``"auto"`` chooses the power, or none, on a held-out quarter of the training data.
+        power. ``"auto"`` chooses the power on a held-out quarter of the training data; it leaves the model out if there
+        are more than 128 features or too few objects to judge by.
     metric : str or None, default=None
         The space in which densities are estimated, learned by `fit`: ``"whiten"``, ``"quantile"``, ``"diagonal"`` (one
         learned weight per feature), ``"quantile+whiten"`` or ``"quantile+diagonal"``; `learn_metric` describes them.
@@ -115,10 +116,11 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
     Missing values (NaN): a query's are integrated out; those of a training object count as distributed like the
     rest of its class. `fit` builds by EMTopDown [2]_; `partial_fit` inserts next to the nearest means, and takes scale
     and bandwidths anew whenever the data have grown by half. A metric stays as `fit` learned it; the root model, too,
-    until a class or a feature appears that it does not know. An entry that `partial_fit` changes keeps its covariance
-    until its objects have grown by half, and loses what margin maximisation did to it. Records with missing values see
-    the diagonals of covariances, and the root model has no vote on them. `predict` may run in many threads while one
-    learns: each call answers from the model as it was when the call began.
+    with a weight that falls as new objects come, until a class or a feature appears that it does not know. An entry
+    that `partial_fit` changes keeps its covariance until its objects have grown by half, and loses what margin
+    maximisation did to it. Records with missing values see the diagonals of covariances, and the root model has no vote
+    on them. `predict` may run in many threads while one learns: each call answers from the model as it was when the
+    call began.
 
     Where we depart from [1]_: Eq. 2 needs the square root of the determinant; h of Eq. 19 is a variance, of Eq. 17 and
     18 a standard deviation per class; densities are kept as powers of two, so nothing underflows.
@@ -135,7 +137,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
     >>> X, y = load_digits(return_X_y=True)
     >>> model = BayesTreeClassifier().fit(X[::2], y[::2])
     >>> right = [(model.predict(X[1::2], budget=budget) == y[1::2]).mean() for budget in (0, 10, 100)]
-    >>> right[0] > 0.85, right[1] > 0.93, right[2] > 0.94
+    >>> bool(right[0] > 0.85), bool(right[1] > 0.93), bool(right[2] > 0.94)
     (True, True, True)
     """
 
@@ -258,7 +260,8 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         """One model of all the data that `models` were fitted on; parameters are those of the first.
 
         The trees of a class hang side by side below a new root, so the exhausted density is exactly that of a model of
-        the whole. Models of the same features merge in any number.
+        the whole. A root model is trained anew on all objects and votes with the weight it has in the first model.
+        Models of the same features merge in any number.
         """
         if not models:
             raise ValueError("there is no model to merge; give at least one")
@@ -277,7 +280,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         maps = [class_numbers(classes, model.classes_).tolist() for model in models]
         whole.forest_ = _native.BayesForest.merge([model.forest_ for model in models], maps, len(classes))
         whole.plan_, whole._metric = models[0].plan_, models[0]._metric
-        if whole.plan_.root_weight > 0:
+        if whole.plan_.root_weight is not None:
             whole._train_root_model(whole.forest_)
         whole.classes_ = classes
         whole.columns_ = dict(models[0].columns_)
@@ -366,7 +369,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
             raise ValueError(
                 f"metric={self.metric!r} is learned by fit; call fit before partial_fit, or use metric=None"
             )
-        self.plan_, self._metric = Plan(None, 1.0, self.decision, 0.0), None
+        self.plan_, self._metric = Plan(None, 1.0, self.decision, None), None
         self.forest_ = _native.BayesForest.empty(self._forest_settings(self.plan_, n_features), n_features)
 
     def _build(
@@ -377,6 +380,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         n_classes: int,
         placed: _native.Counter | None = None,
         stop: _native.StopToken | None = None,
+        margin_iterations: int = 30,
     ) -> _native.BayesForest:
         """The trees of points in the space of the plan's metric, and what margin maximisation makes of them."""
         forest = _native.BayesForest.build(
@@ -392,17 +396,22 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         )
         if self.margin_levels > 0:
             levels, threads = self.margin_levels, self._threads()
-            forest.maximise_margin(levels, self.margin_kappa, self.margin_lambda, threads=threads, stop=stop)
-        if plan.root_weight > 0:
-            self._train_root_model(forest, stop)
+            forest.maximise_margin(
+                levels, self.margin_kappa, self.margin_lambda, margin_iterations, threads=threads, stop=stop
+            )
+        if plan.root_weight is not None:
+            self._train_root_model(forest, stop, margin_iterations)
         return forest
 
-    def _train_root_model(self, forest: _native.BayesForest, stop: _native.StopToken | None = None) -> None:
+    def _train_root_model(
+        self, forest: _native.BayesForest, stop: _native.StopToken | None = None, iterations: int = 30
+    ) -> None:
         per_object = max(1, forest.classes) * max(8, forest.dimensions) ** 2 // 2
         forest.train_root_model(
             self.margin_kappa,
             self.margin_lambda,
             most_objects=max(2000, _ROOT_MODEL_WORK // per_object),
+            iterations=iterations,
             seed=self.seed,
             threads=self._threads(),
             stop=stop,
@@ -418,7 +427,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         """Refuse parameters that make no sense before anything is learned."""
         if self.construction not in CONSTRUCTIONS:
             raise ValueError(f"construction is {self.construction!r}; use one of {', '.join(CONSTRUCTIONS)}")
-        plan = Plan(None, 1.0, self.decision, 0.0)
+        plan = Plan(None, 1.0, self.decision, None)
         self._forest_settings(plan, 1)
         self._query_settings(plan)
         _whole("margin_levels", self.margin_levels)
@@ -451,7 +460,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         if k is None:
             k = _whole("refined_classes", self.refined_classes, least=1)
         decision = self.decision if self.metric != "auto" else plan.decision
-        return _native.BayesQuerySettings(self.descent, decision, k, plan.root_weight)
+        return _native.BayesQuerySettings(self.descent, decision, k, plan.root_weight or 0.0)
 
     def _threads(self) -> int:
         return 0 if self.n_jobs is None or self.n_jobs < 0 else self.n_jobs

@@ -60,6 +60,7 @@ _SPECS = {
     "root_model_mean": ArraySpec("float32", ("root_model_means",), finite=True),
     "root_model_values": ArraySpec("float32", ("root_model_floats",)),
     "root_model_log2_norm": ArraySpec("float32", ("root_model_classes",)),
+    "root_model_known": ArraySpec("int64", ("root_models",), low=0),
 }
 """Shapes of all arrays, ranges of the small ones. The large ones are read only where a query goes: native code checks
 the places of all nodes at once, and every child before it follows it; learning checks everything first."""
@@ -128,6 +129,8 @@ def _checked_plan(plan: dict[str, Any]) -> Plan:
         check_metric(found.metric)
     for name in ("factor", "root_weight"):
         value = getattr(found, name)
+        if value is None and name == "root_weight":
+            continue
         if not isinstance(value, int | float) or not 0 <= value < float("inf"):
             raise ValueError(f"{name} is {value!r}")
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,10 +21,11 @@ if TYPE_CHECKING:
 CANDIDATES = (None, "whiten", "diagonal", "quantile", "quantile+whiten", "quantile+diagonal")
 """The metrics that ``metric="auto"`` tries."""
 
-_FACTORS = (0.1, 0.3, 1.0, 3.0)  # of the kernel's variance
+_FACTORS = (1.0, 0.3, 0.1, 3.0)  # of the kernel's variance
 _WEIGHTS = (0.1, 0.3, 1.0, 3.0)  # of the roots' vote
 _STAGES = np.array([0, 1, 2, 5, 10, 20, 50, 100, 200])
 _MOST_JUDGED, _ENOUGH_JUDGED, _MOST_BUILT = 2000, 1000, 20_000
+_ITERATIONS = 12  # of margin maximisation: most of the gain comes with the first ten
 _MOST_FEATURES = 128  # more make the root model's covariances too large to be worth it
 _LEAST_JUDGED = 30  # fewer say nothing
 
@@ -35,7 +37,7 @@ class Plan:
     metric: str | None
     factor: float  # times the kernel variance of the parameter `bandwidth`
     decision: str
-    root_weight: float
+    root_weight: float | None  # None: there is no root model; 0: it answers before the first step only
 
 
 def choose(model: BayesTreeClassifier, points: NDArray[np.float64], labels: NDArray[np.int32]) -> Plan:
@@ -47,21 +49,23 @@ def choose(model: BayesTreeClassifier, points: NDArray[np.float64], labels: NDAr
     """
     open_metric = model.metric == "auto"
     open_vote = model.root_model == "auto" and points.shape[1] <= _MOST_FEATURES
-    vote = _WEIGHTS[1] if open_vote else 0.0
-    if not isinstance(model.root_model, str):
-        vote = float(model.root_model or 0.0)
+    vote = _WEIGHTS[1] if open_vote else None
+    if isinstance(model.root_model, Real):
+        vote = float(model.root_model)
     start = Plan(None if open_metric else model.metric, 1.0, model.decision, vote)
     quarters = _quarters(labels, model.seed)
     if not (open_metric or open_vote) or labels.max() < 1:
         return start
     if len(quarters[0]) < _LEAST_JUDGED:
-        return replace(start, root_weight=0.0) if open_vote else start
+        return replace(start, root_weight=None) if open_vote else start
     trial = _Trial(model, points, labels, quarters, start.root_weight)
     best = start
     if open_metric:
-        best = trial.best(best, (replace(best, metric=metric) for metric in CANDIDATES))
-        if parse_bandwidth(model.bandwidth)[0] == "factor":
-            best = trial.best(best, (replace(best, factor=factor) for factor in _FACTORS))
+        factors = _FACTORS if parse_bandwidth(model.bandwidth)[0] == "factor" else (1.0,)
+        # A metric changes what the width means: it is tried with two of them.
+        pairs = ((metric, factor) for metric in CANDIDATES for factor in factors[:2])
+        best = trial.best(best, (replace(best, metric=metric, factor=factor) for metric, factor in pairs))
+        best = trial.best(best, (replace(best, factor=factor) for factor in factors[2:]))
         best = trial.best(best, (replace(best, decision=decision) for decision in ("ensemble", "mixture")))
     if open_vote:
         best = trial.best(best, (replace(best, root_weight=weight) for weight in (0.0, *_WEIGHTS)))
@@ -94,7 +98,7 @@ class _Trial:
         points: NDArray[np.float64],
         labels: NDArray[np.int32],
         quarters: list[NDArray[np.int64]],
-        root_weight: float,
+        root_weight: float | None,
     ) -> None:
         self._model, self._classes, self._root_weight = model, int(labels.max()) + 1, root_weight
         self._parts: list[_Part] = []
@@ -150,7 +154,9 @@ class _Trial:
             part = self._parts[number]
             points = self._mapped(number, plan.metric, part.points)
             with_roots = replace(plan, root_weight=self._root_weight)  # whichever plan comes first
-            self._forests[key] = self._model._build(with_roots, points, part.labels, self._classes)
+            self._forests[key] = self._model._build(
+                with_roots, points, part.labels, self._classes, margin_iterations=_ITERATIONS
+            )
         return self._forests[key]
 
 

@@ -74,7 +74,8 @@ class CallableExemplars:
         self.n_classes = n_classes
         self.capacity = capacity
         seen: set[int] = set()
-        front, rest = [], []
+        front: list[int] = []
+        rest: list[int] = []
         for i, label in enumerate(labels):
             (rest if label in seen else front).append(i)
             seen.add(label)
@@ -136,7 +137,7 @@ class CallableExemplars:
         """The shares of votes of one record."""
         query = self.open(record, k)
         query.refine(steps)
-        return query.proba().tolist()
+        return [float(share) for share in query.proba()]
 
     def leave_one_out(self, k: int, stages: NDArray[np.int64], threads: int) -> NDArray[np.bool_]:
         """Whether each object, left out of its own query, is right after each stage: (exemplars, stages)."""

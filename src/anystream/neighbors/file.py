@@ -27,7 +27,7 @@ Model = TypeVar("Model", bound="AnytimeNeighborsClassifier")
 _COMMON = {
     "label": ArraySpec("int32", ("exemplars",), low=0, high="classes-1"),
     "serial": ArraySpec("int64", ("exemplars",), low=0),
-    "layout": ArraySpec("int64", (5,), low=0),
+    "layout": ArraySpec("int64", (4,), low=0),
     "list": ArraySpec("int64", ("borders",), low=0, high="exemplars", sorted=True),
     "centre_distance": ArraySpec("float64", ("listed",), low=0),
 }

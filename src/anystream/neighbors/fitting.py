@@ -19,6 +19,7 @@ from anystream.neighbors.trimming import share_to_keep
 if TYPE_CHECKING:
     from anystream.neighbors.classifier import AnytimeNeighborsClassifier
 
+AnyExemplars = Exemplars | CallableExemplars
 Labels = NDArray[np.int32]
 Places = NDArray[np.int64]
 
@@ -117,7 +118,7 @@ def fit_exemplars(
     n_classes: int,
     *,
     one_by_one: bool = False,
-) -> Any:
+) -> AnyExemplars:
     """Order the training data and build the exemplars.
 
     Parameters
@@ -132,7 +133,7 @@ def fit_exemplars(
     capacity = model._capacity()
     if capacity and len(labels) > capacity:  # the oldest are forgotten before any work
         points, labels = points[-capacity:], labels[-capacity:]
-    source: Any
+    source: _Source | _ObjectSource
     if callable(model.metric):
         source = _ObjectSource(model, points, labels, n_classes)
     else:
@@ -152,7 +153,7 @@ def merged(
     models: Sequence[AnytimeNeighborsClassifier],
     class_maps: Sequence[NDArray[np.int32]],
     n_classes: int,
-) -> Any:
+) -> AnyExemplars:
     """The exemplars of all models, their orders interleaved by the share of each order that lies before them."""
     stored = [model.exemplars_.stored() for model in models]
     labels = np.concatenate([to[numbers] for (_, numbers, _), to in zip(stored, class_maps, strict=True)])
@@ -172,7 +173,7 @@ def merged(
             n_classes,
             first.capacity,
         )
-    distances = [model.exemplars_.distance for model in models]
+    distances = [model.exemplars_.distance for model in models if isinstance(model.exemplars_, Exemplars)]
     distance, rows = _merged_rows(whole, distances, [part for part, _, _ in stored])
     return build_exemplars(
         distance,
@@ -226,7 +227,7 @@ def _leave_one_out(source: Any, order: Places) -> NDArray[np.float64]:
     doubling = [2**i for i in range(max(1, len(order).bit_length()))]
     exemplars = source.build(order)
     right: NDArray[np.bool_] = exemplars.leave_one_out(1, np.array(doubling, dtype=np.int64), source.model._threads())
-    return right.mean(axis=0)
+    return np.asarray(right.mean(axis=0))
 
 
 def _judge(source: Any, train: Places, held: Places, shares: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -54,6 +54,7 @@ struct RootModel {
     Column<float> mean;           // (classes, d)
     Column<float> values;         // (classes, panel values)
     Column<float> log2_norm;      // (classes,) with log2 of the prior; -inf: no objects
+    Column<std::int64_t> known;   // (1,) how many objects the forest had
 
     [[nodiscard]] bool empty() const noexcept { return log2_norm.size() == 0; }
     [[nodiscard]] std::size_t classes() const noexcept { return log2_norm.size(); }
@@ -67,6 +68,7 @@ struct RootModel {
         visit("root_model_mean", self.mean);
         visit("root_model_values", self.values);
         visit("root_model_log2_norm", self.log2_norm);
+        visit("root_model_known", self.known);
     }
     [[nodiscard]] const char* flaw(std::size_t classes, std::size_t dimensions) const noexcept;
 };

@@ -47,12 +47,10 @@ class Gallery {
     [[nodiscard]] std::size_t head() const noexcept { return static_cast<std::size_t>(layout_[1]); }
     [[nodiscard]] std::size_t listed() const noexcept { return static_cast<std::size_t>(layout_[2]); }
     [[nodiscard]] bool has_lists() const noexcept { return head() > 0; }
-    /// From this position on all exemplars have the class of the last one.
-    [[nodiscard]] std::size_t pure_from() const noexcept { return static_cast<std::size_t>(layout_[3]); }
     [[nodiscard]] std::int32_t label(std::size_t position) const noexcept { return label_[position]; }
     [[nodiscard]] std::span<const std::int32_t> labels() const noexcept { return label_.view(); }
     [[nodiscard]] std::span<const std::int64_t> serials() const noexcept { return serial_.view(); }
-    [[nodiscard]] std::int64_t next_serial() const noexcept { return layout_[4]; }
+    [[nodiscard]] std::int64_t next_serial() const noexcept { return layout_[3]; }
 
     /// List l: its positions, its exemplars' distances to the centre (ascending), the centre at position l.
     [[nodiscard]] std::size_t list_begin(std::size_t l) const noexcept { return static_cast<std::size_t>(list_[l]); }
@@ -77,14 +75,13 @@ class Gallery {
     void lift(std::size_t target);
     void remove(std::size_t position);
     void forget_oldest();
-    void find_pure();
 
     std::unique_ptr<Space> space_;
     std::size_t classes_;
     std::size_t capacity_;
     Column<std::int32_t> label_;
     Column<std::int64_t> serial_;
-    Column<std::int64_t> layout_;     // setup, head, listed, pure_from, next serial
+    Column<std::int64_t> layout_;     // setup, head, listed, next serial
     Column<std::int64_t> list_;       // head + 1 borders
     Column<double> centre_distance_;  // of positions head .. listed
 };

@@ -42,7 +42,7 @@ class NearestAlive {
     std::vector<std::int64_t> place_;                 // and back; -1 when gone
     std::vector<std::int32_t> list_;                  // (exemplars, length)
     std::vector<std::uint32_t> count_;                // entries of each list
-    std::vector<std::vector<std::int32_t>> holders_;  // who lists an exemplar, perhaps with some that no longer do
+    std::vector<std::vector<std::int32_t>> holders_;  // who lists an exemplar
     std::unique_ptr<Probe> probe_;
     NearestSet best_;
     const Space& all_;

@@ -43,7 +43,7 @@ class Mahalanobis(Distance):
                     f"the covariance of {len(points)} records of {d} features has no inverse; fit on more records, "
                     "leave out features that depend on others, or give metric_params={'VI': …}"
                 )
-            inverse = np.linalg.inv(covariance)
+            inverse = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
         try:
             factor = np.linalg.cholesky((inverse + inverse.T) / 2)
         except np.linalg.LinAlgError:
@@ -59,7 +59,7 @@ class Mahalanobis(Distance):
     def points(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Whitening undone."""
         d = rows.shape[1]
-        return np.linalg.solve(self.learned["factor"].reshape(d, d).T, rows.T).T
+        return np.asarray(np.linalg.solve(self.learned["factor"].reshape(d, d).T, rows.T).T, dtype=np.float64)
 
     @property
     def needs_data(self) -> bool:

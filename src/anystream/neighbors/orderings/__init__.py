@@ -11,8 +11,8 @@ from anystream.neighbors.orderings.simple_rank import simple_rank
 __all__ = ["ORDERINGS", "Ordering", "OrderingTask", "ordering_named"]
 
 ORDERINGS: dict[str, Ordering] = {
-    "greedy": greedy,
     "simple_rank": simple_rank,
+    "greedy": greedy,
     "best_drop": best_drop,
     "drop1": drop1,
     "drop2": drop2,

@@ -13,9 +13,9 @@ def greedy(task: OrderingTask) -> NDArray[np.int64]:
 
     Notes
     -----
-    One exemplar of each class, chosen together; then up to 1000 times, of 48 candidates, the one that lowers the loss of
-    the training data most; then the others in the order of SimpleRank. The loss of an object grows with s / (s + o), where
-    s and o are its distances to the nearest chosen exemplars of its own class and of another. Objects that disagree
-    with most of their three nearest neither judge nor are chosen.
+    One exemplar of each class, chosen together; then up to 1000 times, of 48 candidates, the one that lowers the loss
+    of the training data most; then the others in the order of SimpleRank. The loss of an object grows with
+    s / (s + o), where s and o are its distances to the nearest chosen exemplars of its own class and of another.
+    Objects that disagree with most of their three nearest neither judge nor are chosen.
     """
     return task.run("greedy")

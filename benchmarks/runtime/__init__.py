@@ -1,0 +1,1 @@
+"""How well streams are answered in time."""

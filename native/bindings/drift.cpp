@@ -1,0 +1,55 @@
+#include "anystream/drift/gaussian_moments.hpp"
+#include "bindings.hpp"
+
+namespace anystream::bindings {
+
+namespace {
+
+void require_moments(std::size_t features, std::size_t count, std::size_t observed, std::size_t mean,
+                     std::size_t scatter) {
+    require_equal("size of observed", observed, count * features);
+    require_equal("size of mean", mean, count * features);
+    require_equal("size of scatter", scatter, count * features);
+}
+
+}  // namespace
+
+void bind_drift(nb::module_& m) {
+    m.def(
+        "learn_moments",
+        [](Matrix<double> rows, Vector<std::int32_t> labels, OutVector<double> count, OutMatrix<double> observed,
+           OutMatrix<double> mean, OutMatrix<double> scatter) {
+            const auto features = rows.shape(1);
+            require_equal("number of labels", labels.size(), rows.shape(0));
+            require_moments(features, count.size(), observed.size(), mean.size(), scatter.size());
+            for (const auto label : as_span(labels))
+                if (label < 0 || static_cast<std::size_t>(label) >= count.size())
+                    throw std::invalid_argument("label " + std::to_string(label) + " is not below " +
+                                                std::to_string(count.size()));
+            const MomentsRef moments{features, as_span(count), as_span(observed), as_span(mean), as_span(scatter)};
+
+            nb::gil_scoped_release unlocked;
+            learn_moments(moments, as_span(rows), as_span(labels));
+        },
+        "rows"_a.noconvert(), "labels"_a.noconvert(), "count"_a.noconvert(), "observed"_a.noconvert(),
+        "mean"_a.noconvert(), "scatter"_a.noconvert(),
+        "Take records into the counts, means and scatters of their classes, in place.");
+    m.def(
+        "moments_proba",
+        [](Matrix<double> rows, double smoothing, Vector<double> count, Matrix<double> observed, Matrix<double> mean,
+           Matrix<double> scatter, OutMatrix<double> out) {
+            const auto features = rows.shape(1);
+            require_moments(features, count.size(), observed.size(), mean.size(), scatter.size());
+            require_equal("size of out", out.size(), rows.shape(0) * count.size());
+            const MomentsView moments{count.size(),      features,      as_span(count),
+                                      as_span(observed), as_span(mean), as_span(scatter)};
+
+            nb::gil_scoped_release unlocked;
+            moments_proba(moments, smoothing, as_span(rows), as_span(out));
+        },
+        "rows"_a.noconvert(), "smoothing"_a, "count"_a.noconvert(), "observed"_a.noconvert(), "mean"_a.noconvert(),
+        "scatter"_a.noconvert(), "out"_a.noconvert(),
+        "Probabilities of the classes for each row, by Gaussian naive Bayes.");
+}
+
+}  // namespace anystream::bindings

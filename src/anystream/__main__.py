@@ -1,0 +1,5 @@
+"""``python -m anystream``."""
+
+from anystream.cli import main
+
+main()

@@ -1,0 +1,203 @@
+"""Answers and dead letters as lines of a file or of standard output."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from abc import abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anystream.connectors.items import Reject
+from anystream.connectors.protocols import Answers
+
+
+class _LineFile:
+    """A file that is written in whole lines and can be cut back to what a checkpoint knew."""
+
+    def __init__(self, path: str | os.PathLike[str], *, resume: bool = False) -> None:
+        self._file: BinaryIO
+        if path == "-":
+            self._file, self._name = sys.stdout.buffer, "standard output"
+        else:
+            self._file, self._name = open(Path(path), "r+b" if resume and Path(path).exists() else "wb"), str(path)  # noqa: SIM115  closed by close()
+            self._file.seek(0, os.SEEK_END)
+        self._is_file = path != "-"
+
+    def flush(self) -> None:
+        """Hand everything to the system: it survives the end of the process."""
+        self._file.flush()
+
+    def position(self) -> int:
+        """Bytes that are on the disk, so that they survive the end of the system too."""
+        self._file.flush()
+        if not self._is_file:
+            return 0
+        os.fsync(self._file.fileno())
+        return self._file.tell()
+
+    def rewind(self, position: int) -> None:
+        """Cut off what was written after `position`."""
+        if not self._is_file:
+            raise ValueError("standard output cannot take back what was written; write to a file, or start anew")
+        if self._file.seek(0, os.SEEK_END) < position:
+            raise ValueError(
+                f"{self._name} has fewer bytes than the checkpoint knows ({position}); "
+                "put back the file that belongs to it"
+            )
+        self._file.seek(position)
+        self._file.truncate()
+
+    def close(self) -> None:
+        """Flush, and close the file."""
+        self._file.flush()
+        if self._is_file:
+            self._file.close()
+
+
+class _AnswerFile(_LineFile):
+    """Answers as lines; the classes' texts are made once."""
+
+    def __init__(self, path: str | os.PathLike[str], *, proba: bool = False, resume: bool = False) -> None:
+        super().__init__(path, resume=resume)
+        self._proba = proba
+        self._classes: NDArray[Any] | None = None
+        self._texts: dict[Any, str] = {}
+
+    def write(self, answers: Answers) -> None:
+        """Append the answers."""
+        if self._classes is not answers.classes:
+            self._classes = answers.classes
+            self._texts = {label: self._text(label) for label in answers.classes.tolist()}
+        self._file.write("".join(self._lines(answers)).encode())
+
+    @staticmethod
+    @abstractmethod
+    def _text(label: Any) -> str:
+        """A label or key as it stands in a line."""
+
+    @abstractmethod
+    def _lines(self, answers: Answers) -> Sequence[str]:
+        """The lines of some answers."""
+
+
+class JsonLinesSink(_AnswerFile):
+    """Answers as JSON lines: key, label, confidence, steps, certified, late; with `proba` all probabilities.
+
+    Parameters
+    ----------
+    path : path or "-"
+        A file, or standard output.
+    proba : bool, default=False
+        Write the probability of every class.
+    resume : bool, default=False
+        Keep what the file has; a checkpoint cuts it to what belongs to it.
+    """
+
+    @staticmethod
+    def _text(label: Any) -> str:
+        return json.dumps(label)
+
+    def _lines(self, answers: Answers) -> Sequence[str]:
+        texts = self._texts
+        confidence = answers.proba.max(axis=1).round(6).tolist()
+        columns = zip(
+            _key_texts(answers.key, json.dumps),
+            answers.label.tolist(),
+            confidence,
+            answers.steps.tolist(),
+            answers.certified.tolist(),
+            answers.late.tolist(),
+            strict=True,
+        )
+        lines = [
+            f'{{"key": {key}, "label": {texts[label]}, "confidence": {sure!r}, "steps": {steps}, '
+            f'"certified": {"true" if certified else "false"}, "late": {"true" if late else "false"}}}\n'
+            for key, label, sure, steps, certified, late in columns
+        ]
+        if self._proba:
+            names = [json.dumps(str(label)) for label in answers.classes.tolist()]
+            lines = [
+                f'{line[:-2]}, "proba": {{{", ".join(f"{n}: {p!r}" for n, p in zip(names, row, strict=True))}}}}}\n'
+                for line, row in zip(lines, answers.proba.round(6).tolist(), strict=True)
+            ]
+        return lines
+
+
+class CsvSink(_AnswerFile):
+    """Answers as CSV with the columns key, label, confidence, steps, certified, late; with `proba` one more per class.
+
+    Parameters are those of `JsonLinesSink`. With `proba`, the classes are those of the first answers.
+    """
+
+    def write(self, answers: Answers) -> None:
+        """Append the answers, below the header."""
+        if self._classes is None and (not self._is_file or self._file.tell() == 0):
+            names = ["key", "label", "confidence", "steps", "certified", "late"]
+            if self._proba:
+                names += [self._text(f"proba_{label}") for label in answers.classes.tolist()]
+            self._file.write((",".join(names) + "\n").encode())
+        super().write(answers)
+
+    @staticmethod
+    def _text(label: Any) -> str:
+        text = str(label)
+        return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text
+
+    def _lines(self, answers: Answers) -> Sequence[str]:
+        texts = self._texts
+        columns = zip(
+            _key_texts(answers.key, self._text),
+            answers.label.tolist(),
+            answers.proba.max(axis=1).round(6).tolist(),
+            answers.steps.tolist(),
+            answers.certified.tolist(),
+            answers.late.tolist(),
+            strict=True,
+        )
+        lines = [
+            f"{key},{texts[label]},{sure!r},{steps},{int(certified)},{int(late)}\n"
+            for key, label, sure, steps, certified, late in columns
+        ]
+        if self._proba:
+            lines = [
+                f"{line[:-1]},{','.join(map(repr, row))}\n"
+                for line, row in zip(lines, answers.proba.round(6).tolist(), strict=True)
+            ]
+        return lines
+
+
+class DeadLetterFile(_LineFile):
+    """Rejected records as JSON lines: line, key, reason and the record as it came.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    resume : bool, default=False
+        Keep what the file has; a checkpoint cuts it to what belongs to it.
+    """
+
+    def write(self, rejects: Sequence[Reject]) -> None:
+        """Append the rejects."""
+        for reject in rejects:
+            found = {"line": reject.line, "key": _plain(reject.key), "reason": reject.reason, "record": reject.record}
+            line = json.dumps({name: value for name, value in found.items() if value is not None}, ensure_ascii=False)
+            self._file.write(line.encode("utf-8", "surrogatepass") + b"\n")
+
+
+def _key_texts(keys: NDArray[Any], text: Any) -> list[str]:
+    if keys.dtype.kind in "iu":
+        return list(map(str, keys.tolist()))
+    return [text(_plain(key)) for key in keys.tolist()]
+
+
+def _plain(key: Any) -> Any:
+    if isinstance(key, np.generic):
+        key = key.item()
+    return key if isinstance(key, str | int | float | None) else str(key)

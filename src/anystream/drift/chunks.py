@@ -1,0 +1,96 @@
+"""Ensembles that learn one member from each chunk of consecutive records."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from anystream.drift.members import Member, allows_nan, new_member
+from anystream.drift.stream_classifier import StreamClassifier, stacked, whole
+
+
+class ChunkEnsemble(StreamClassifier):
+    """Records are gathered until a chunk is full, then it is learned whole.
+
+    So a batch, its records one by one, and any other way of cutting a stream teach the same. While the very first chunk
+    fills, a provisional member answers that is made anew whenever the number of records has doubled. `fit` closes a
+    chunk that is at least half full.
+    """
+
+    estimator: Any
+    chunk_size: int
+    seed: int
+
+    # -- for ensembles -----------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _default_estimator(self) -> BaseEstimator:
+        """What the members are if no estimator was given."""
+
+    @abstractmethod
+    def _learn_chunk(self, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Learn one chunk."""
+
+    @abstractmethod
+    def _answer_provisionally(self, member: Member) -> None:
+        """Let `member` answer until there is a chunk."""
+
+    # -- gathering -----------------------------------------------------------------------------------------------------
+
+    def _begin(self, n_features: int) -> None:
+        whole("chunk_size", self.chunk_size)
+        whole("seed", self.seed, least=0)
+        self.n_chunks_ = 0
+        self._pending: list[tuple[NDArray[np.float64], NDArray[np.int32]]] = []
+        self._n_pending = 0
+        self._n_provisional = 0
+
+    def _learn(self, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        while len(numbers):
+            room = self.chunk_size - self._n_pending
+            self._pending.append((rows[:room].copy(), numbers[:room].copy()))
+            self._n_pending += len(numbers[:room])
+            rows, numbers = rows[room:], numbers[room:]
+            if self._n_pending == self.chunk_size:
+                self._close_chunk(n_classes)
+        if self.n_chunks_ == 0:
+            self._renew_provisional(n_classes)
+
+    def _finish(self) -> None:
+        if self._n_pending and (self.n_chunks_ == 0 or 2 * self._n_pending >= self.chunk_size):
+            self._close_chunk(1 + max(int(numbers.max()) for _, numbers in self._pending))
+
+    def _close_chunk(self, n_classes: int) -> None:
+        rows, numbers = self._gathered()
+        self._pending, self._n_pending = [], 0  # should a member fail to learn the chunk, the others stay as they are
+        self._learn_chunk(rows, numbers, n_classes)
+        self.n_chunks_ += 1
+
+    def _renew_provisional(self, n_classes: int) -> None:
+        size = 1 << (self._n_pending.bit_length() - 1)
+        if size == self._n_provisional:
+            return
+        rows, numbers = self._gathered()
+        member = self._new_member()
+        member.fit(rows[:size], numbers[:size], n_classes)
+        self._answer_provisionally(member)
+        self._n_provisional = size
+
+    def _gathered(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        rows = stacked(rows for rows, _ in self._pending)  # features may have joined while the chunk filled
+        return rows, np.concatenate([numbers for _, numbers in self._pending])
+
+    def _new_member(self) -> Member:
+        return new_member(self._member_estimator(), self.seed + self.n_chunks_)
+
+    def _member_estimator(self) -> Any:
+        return self._default_estimator() if self.estimator is None else self.estimator
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = allows_nan(self._member_estimator())
+        return tags

@@ -1,0 +1,115 @@
+"""Gaussian naive Bayes that learns record by record and is sound from the first one on."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anystream import _native
+from anystream.drift.stream_classifier import StreamClassifier
+
+
+class GaussianMoments:
+    """Counts, means and scatters of each class: all that naive Bayes knows.
+
+    Parameters
+    ----------
+    n_features : int
+        Columns of a record.
+    smoothing : float
+        Records' worth of the overall variance that every class is given.
+    """
+
+    __slots__ = ("count", "mean", "observed", "scatter", "smoothing")
+
+    def __init__(self, n_features: int, smoothing: float) -> None:
+        self.smoothing = smoothing
+        self.count = np.zeros(0)
+        self.observed, self.mean, self.scatter = (np.zeros((0, n_features)) for _ in range(3))
+
+    def learn(self, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Take records into the moments of their classes, one after another."""
+        if (n_classes, rows.shape[1]) != self.mean.shape:
+            self._grow(n_classes, rows.shape[1])
+        _native.learn_moments(rows, numbers, self.count, self.observed, self.mean, self.scatter)
+
+    def proba(self, rows: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
+        """P(c | x); features that were not there when it learned are left out."""
+        known, width = self.mean.shape
+        out = np.zeros((len(rows), n_classes))
+        if rows.shape[1] != width:
+            rows = np.ascontiguousarray(rows[:, :width])
+        filled = out if known == n_classes else np.empty((len(rows), known))
+        _native.moments_proba(rows, self.smoothing, self.count, self.observed, self.mean, self.scatter, filled)
+        if filled is not out:
+            out[:, :known] = filled
+        return out
+
+    def _grow(self, n_classes: int, n_features: int) -> None:
+        classes, features = self.mean.shape
+        space = ((0, n_classes - classes), (0, n_features - features))
+        self.count = np.pad(self.count, space[0])
+        self.observed, self.mean, self.scatter = (
+            np.pad(array, space) for array in (self.observed, self.mean, self.scatter)
+        )
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.smoothing, self.count, self.observed, self.mean, self.scatter
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.smoothing, self.count, self.observed, self.mean, self.scatter = state
+
+
+class GaussianNaiveBayes(StreamClassifier):
+    """Naive Bayes with one Gaussian per class and feature, learned record by record.
+
+    Unlike scikit-learn's, it takes single records and new classes at any time, and its variances are sound from the
+    first record on: each class is given some of the variance of all records.
+
+    Parameters
+    ----------
+    smoothing : float, default=0.5
+        How many records' worth of the overall variance V_j every class is given beside its own n_cj values of feature
+        j: v_cj = (S_cj + smoothing V_j) / (n_cj + smoothing), S_cj the sum of squares about the mean.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The class labels. Those that appear later are appended.
+    n_features_in_ : int
+        Features of a record.
+    moments_ : GaussianMoments
+        What was learned.
+
+    Notes
+    -----
+    Missing values (NaN) say nothing, in learning and in answering. A feature that never varied says nothing either.
+
+    Examples
+    --------
+    >>> model = GaussianNaiveBayes().partial_fit([[0.0], [4.0]], ["left", "right"])
+    >>> model.predict([[1.0], [2.5]])
+    array(['left', 'right'], dtype='<U5')
+    >>> model.partial_fit([[8.0]], ["far right"]).predict([[7.0]])
+    array(['far right'], dtype='<U9')
+    """
+
+    def __init__(self, *, smoothing: float = 0.5) -> None:
+        self.smoothing = smoothing
+
+    def _begin(self, n_features: int) -> None:
+        self.moments_ = GaussianMoments(n_features, self._checked_smoothing())
+
+    def _learn(self, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        self.moments_.learn(rows, numbers, n_classes)
+
+    def _proba(self, rows: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
+        return self.moments_.proba(rows, n_classes)
+
+    def _checked_smoothing(self) -> float:
+        if isinstance(self.smoothing, bool) or not isinstance(self.smoothing, Real) or not 0 < self.smoothing < np.inf:
+            raise ValueError(f"smoothing is {self.smoothing!r}; use a number above 0")
+        return float(self.smoothing)

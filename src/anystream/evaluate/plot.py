@@ -1,0 +1,68 @@
+"""Error over time, with the drifts marked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def plot_errors(
+    curves: Mapping[str, NDArray[np.float64]],
+    window: int,
+    drifts: Sequence[int] = (),
+    detections: Sequence[int] = (),
+    *,
+    spread: Mapping[str, NDArray[np.float64]] | None = None,
+    ax: Any = None,
+    title: str | None = None,
+) -> Any:
+    """Draw error curves over the number of answers.
+
+    Parameters
+    ----------
+    curves : mapping of str to array of shape (n_points,)
+        The error curve of each method.
+    window : int
+        Answers that one point stands for.
+    drifts : sequence of int
+        Answers at which a new concept begins: dashed lines.
+    detections : sequence of int
+        Answers at which a detector reported a change: marks on the axis.
+    spread : mapping of str to array of shape (n_points,), optional
+        Standard error of each point, drawn as a band.
+    ax : matplotlib axes, optional
+        Where to draw. Default: a new figure.
+    title : str, optional
+        Above the axes.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    if ax is None:
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            raise ImportError("plots need matplotlib; install anystream[report]") from None
+        _, ax = pyplot.subplots(figsize=(8, 4), layout="constrained")
+    for name, curve in curves.items():
+        at = window * np.arange(1, len(curve) + 1)
+        (line,) = ax.plot(at, 100 * curve, label=name, linewidth=1.2)
+        if spread is not None and name in spread:
+            low, high = 100 * (curve - spread[name]), 100 * (curve + spread[name])
+            ax.fill_between(at, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
+    for drift in drifts:
+        ax.axvline(drift, color="0.4", linestyle="--", linewidth=0.8)
+    if detections:
+        ax.plot(detections, np.zeros(len(detections)), "k^", clip_on=False, markersize=5, label="detected")
+    ax.set_xlabel("answers")
+    ax.set_ylabel("error (%)")
+    ax.set_ylim(bottom=0)
+    if title is not None:
+        ax.set_title(title)
+    if len(curves) > 1 or detections:
+        ax.legend(frameon=False)
+    return ax

@@ -1,0 +1,104 @@
+"""How much better an answer is expected to get with more steps, by how sure it is already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from anystream.anytime.stages import check_stages
+
+DEFAULT_LEVELS = (0, 5, 20, 80, 320)
+_BINS = 10
+_LEAST_RECORDS = 20  # a bin with fewer is estimated by its level as a whole
+
+
+@dataclass(frozen=True, eq=False)
+class GainTable:
+    """A performance profile by confidence, measured on records that the model was not fitted on.
+
+    Parameters
+    ----------
+    levels : tuple of int
+        Ascending numbers of steps at which an answer is looked at.
+    edges : array of shape (n_levels - 1, n_bins - 1)
+        Confidences between the bins of each level.
+    gains : array of shape (n_levels - 1, n_bins)
+        Expected rise of accuracy from one level to the next, for an answer of that confidence.
+    accuracy : array of shape (n_levels,)
+        Expected accuracy at each level.
+    """
+
+    levels: tuple[int, ...]
+    edges: NDArray[np.float64]
+    gains: NDArray[np.float64]
+    accuracy: NDArray[np.float64]
+
+    @classmethod
+    def measure(cls, model: Any, X: ArrayLike, y: ArrayLike, levels: Sequence[int] = DEFAULT_LEVELS) -> GainTable:
+        """Ask the model at every level and compare with the labels.
+
+        Parameters
+        ----------
+        model : anytime classifier
+            A fitted one.
+        X, y : array-like
+            Records that it was not fitted on, and their labels.
+        levels : sequence of int
+            Ascending numbers of steps.
+        """
+        steps = tuple(check_stages(levels).tolist())
+        labels = np.asarray(y)
+        if len(steps) < 2 or len(labels) < 1:
+            raise ValueError("a gain table compares at least two levels on at least one record; give more")
+        staged = list(model.staged_predict_proba(X, stages=list(steps)))
+        right = np.array([model.classes_[proba.argmax(axis=1)] == labels for proba in staged], dtype=np.float64)
+        edges = np.empty((len(steps) - 1, _BINS - 1))
+        gains = np.empty((len(steps) - 1, _BINS))
+        for level in range(len(steps) - 1):
+            confidence = staged[level].max(axis=1)
+            edges[level] = np.quantile(confidence, np.linspace(0.0, 1.0, _BINS + 1)[1:-1])
+            places = np.searchsorted(edges[level], confidence, side="right")
+            rise = right[level + 1] - right[level]
+            counts = np.bincount(places, minlength=_BINS)
+            sums = np.bincount(places, weights=rise, minlength=_BINS)
+            gains[level] = (sums + rise.mean() * _LEAST_RECORDS) / (counts + _LEAST_RECORDS)
+        return cls(steps, edges, gains, right.mean(axis=1))
+
+    def level_of(self, steps: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The level that drafts of so many steps have reached; -1 for those below the first."""
+        return np.searchsorted(self.levels, steps, side="right") - 1
+
+    def gain(self, level: int, confidence: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Expected rise of accuracy when answers of `level` go on to the next; 0 where more steps would not help."""
+        if level >= len(self.levels) - 1:
+            return np.zeros(len(confidence))
+        places = np.searchsorted(self.edges[level], confidence, side="right")
+        return np.asarray(np.maximum(self.gains[level][places], 0.0))
+
+    def to_json(self) -> dict[str, Any]:
+        """The table as JSON holds it."""
+        return {
+            "levels": list(self.levels),
+            "edges": self.edges.tolist(),
+            "gains": self.gains.tolist(),
+            "accuracy": self.accuracy.tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, value: Any) -> GainTable:
+        """The table that `to_json` wrote."""
+        try:
+            levels = tuple(int(level) for level in value["levels"])
+            edges, gains, accuracy = (
+                np.array(value[name], dtype=np.float64) for name in ("edges", "gains", "accuracy")
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"the performance profile cannot be read ({error}); fit the model again") from None
+        n = len(levels) - 1
+        if edges.shape != (n, _BINS - 1) or gains.shape != (n, _BINS) or accuracy.shape != (n + 1,):
+            raise ValueError("the performance profile has tables of the wrong size; fit the model again")
+        return cls(levels, edges, gains, accuracy)

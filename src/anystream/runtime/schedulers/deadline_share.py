@@ -1,0 +1,114 @@
+"""As many steps as everyone in the queue can have and still be in time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anystream.anytime.answer import Answer
+from anystream.connectors.items import Items
+from anystream.runtime.schedulers.protocol import AnswersOnce, Plan, Situation, capped, check_most
+
+_MARGIN = 1.5  # a batch may last this much longer than expected before the clock ends it
+_SLICE = 0.25  # a batch takes at most this part of the time that its first record has left
+_MOST_GIVEN, _LEAST_GIVEN = 0.95, 0.05  # bounds of the part of the time that is given out: estimates err
+_LATE_IN_TIME = 0.75  # answers that took more than this part of their time were too close
+_SHORTEST_S = 0.0002
+_LATE_SHARE = 0.125  # part of the time for records that are late already
+
+
+class DeadlineShare(AnswersOnce):
+    """The largest equal share of steps with which no deadline in the queue is missed.
+
+    Parameters
+    ----------
+    most : int, optional
+        Most steps of a record, so that an idle machine does not work for nothing.
+    aim : float, default=0.5
+        The part of a record's time in which its answer is aimed at; the rest is for what nobody can plan, such as other
+        work on the machine.
+    headroom : float or None, default=0.8
+        Also look ahead: at the present rate of arrivals, spend at most this part of the machine. Waiting stays short
+        then, for a little accuracy. With None the time that is there is used.
+
+    Notes
+    -----
+    The record at place j (from 0) is in time if (j + 1) · (r + n · s) ≤ e · (l_j - c), with c, r and s the cost of a
+    call, a record and a step, l_j the time left to what is aimed at (but at least a quarter of the time to the
+    deadline), and e what calls and some care leave of the time, less after answers that came close to their
+    deadlines; n is the smallest that any place allows. A record that waits alone gets a quarter of that at most:
+    others may come. All this is computed for every batch, so whatever answers leave over that stop early, because
+    nothing could change them, goes to those who wait. Records that cannot be in time any more hold nobody up: they
+    are answered at budget 0 in an eighth of the time, or when nobody else waits, or when they fill half of the queue.
+    """
+
+    def __init__(self, *, most: int | None = None, aim: float = 0.5, headroom: float | None = 0.8) -> None:
+        if headroom is not None and not 0.0 < headroom <= 1.0:
+            raise ValueError(f"headroom is {headroom}; use the part of the machine to spend, above 0 and up to 1")
+        if not 0.0 < aim <= 1.0:
+            raise ValueError(f"aim is {aim}; use a part of a record's time, above 0 and up to 1")
+        self.most = check_most(most)
+        self.aim = aim
+        self.headroom = headroom
+        self._credit_s = 0.0  # time that late records may take
+        self._given = _MOST_GIVEN  # part of the time that is given out
+
+    def plan(self, situation: Situation) -> Plan:
+        """The most urgent records that can be in time, with an equal share each."""
+        cost, now = situation.cost, situation.now
+        deadlines = situation.queue.deadlines()
+        n_late = int(np.searchsorted(deadlines, now + cost.call + cost.record))
+        if n_late and self._is_turn_of_late(situation, n_late):
+            n = min(n_late, situation.records_for(0))
+            self._credit_s = max(self._credit_s - cost.of(n, 0), 0.0)
+            return Plan(n, 0, now + _MARGIN * max(situation.batch_s, cost.of(n, 0)))
+
+        left = self._time_left(situation, deadlines)[n_late:]
+        first = float(left[0])
+        limit = capped(self._share(situation, left), self.most)
+        guess = 1000 if limit is None else limit
+        duration = min(situation.batch_s, max(first * _SLICE, _SHORTEST_S))
+        seconds = max(duration - cost.call, cost.call)
+        n = int(min(seconds / (cost.record + guess * cost.step), situation.most_records, len(left)))
+        n = max(n, 1)
+        expected = cost.of(n, guess)
+        self._credit_s += _LATE_SHARE * expected if n_late else 0.0
+        until = now + min(max(first - cost.call, 0.0), _MARGIN * max(expected, duration))
+        return Plan(slice(n_late, n_late + n), limit, until)
+
+    def _time_left(self, situation: Situation, deadlines: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Seconds to what is aimed at, or to the deadline, scaled down, if that has passed."""
+        hard = deadlines - situation.now
+        if self.aim == 1.0:
+            return hard
+        spare = (1.0 - self.aim) * (deadlines - situation.queue.arrivals())
+        spare[np.isnan(spare) | np.isinf(spare)] = 0.0  # without a deadline there is nothing to spare
+        return np.asarray(np.maximum(hard - spare, _SLICE * hard))
+
+    def final(self, batch: Items, answer: Answer, asked: int | None, now: float) -> NDArray[np.bool_] | None:
+        """Every answer goes out; when they come close to their deadlines, less is given out from now on."""
+        used = float(np.max((now - batch.arrival) / (batch.deadline - batch.arrival)))
+        if used > _LATE_IN_TIME:
+            self._given = max(0.7 * self._given, _LEAST_GIVEN)
+        else:
+            self._given = min(self._given + 0.01, _MOST_GIVEN)
+        return None
+
+    def _is_turn_of_late(self, situation: Situation, n_late: int) -> bool:
+        if n_late == len(situation.queue) or n_late > situation.queue.capacity // 2:
+            return True
+        return self._credit_s >= situation.cost.of(min(n_late, situation.records_for(0)), 0)
+
+    def _share(self, situation: Situation, left: NDArray[np.float64]) -> float:
+        cost = situation.cost
+        places = np.arange(1, len(left) + 1)
+        use = self._given * (1.0 - cost.call / max(situation.batch_s, 2.0 * cost.call))
+        seconds_each = use * float(np.min((left - cost.call) / places))
+        seconds_each = min(seconds_each, max(situation.batch_s, _SLICE * float(left[0])))
+        if self.headroom is not None and situation.rate > 0.0:
+            seconds_each = min(seconds_each, self.headroom / situation.rate)
+        if seconds_each == math.inf:
+            return math.inf
+        return max((seconds_each - cost.record) / cost.step, 0.0)

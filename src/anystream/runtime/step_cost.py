@@ -1,0 +1,102 @@
+"""What a batch costs in seconds, learned from the batches before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+_PRIOR = (50e-6, 5e-6, 1e-6)  # seconds per call, record and step: a guess that the first batches correct
+_LEAST = (20e-6, 0.2e-6, 20e-9)  # what is measured as less counts as this
+_DRIFT = 0.05  # how much a cost may change from one batch to the next, relative to itself
+_NOISE = 0.2  # relative error of one measurement
+_OUTLIER = 3.0  # a measurement further off than this many deviations counts as that far off
+_WIDEST = 3.0  # uncertainty of a cost never grows beyond this, relative to itself
+
+
+def fit_costs(measurements: Sequence[tuple[int, int, float]]) -> tuple[float, float, float]:
+    """Seconds per call, record and step that explain batches of (records, steps, seconds) best, in relative error."""
+    from scipy.optimize import nnls
+
+    uses = np.array([[1.0, records, steps] for records, steps, _ in measurements])
+    seconds = np.array([seconds for _, _, seconds in measurements])
+    costs, _ = nnls(uses / seconds[:, np.newaxis], np.ones(len(seconds)))
+    return float(costs[0]), float(costs[1]), float(costs[2])
+
+
+class StepCost:
+    """The cost model t = call + record · n + step · S of a batch of n records that takes S steps in all.
+
+    Each batch corrects the three costs (a Kalman filter over a random walk), so they follow the machine: other work
+    beside it, a model that grows, more threads. Errors are relative, so that long batches do not drown short ones.
+
+    Parameters
+    ----------
+    call, record, step : float
+        First guesses, in seconds.
+
+    Attributes
+    ----------
+    average : float
+        Seconds per step over all that was measured: t' of the LOCUST paper, which counts samples and nothing else.
+    """
+
+    def __init__(self, call: float = _PRIOR[0], record: float = _PRIOR[1], step: float = _PRIOR[2]) -> None:
+        self._costs = np.array([call, record, step])
+        if not np.all(self._costs > 0.0):
+            raise ValueError(f"costs are {self._costs.tolist()}; give positive numbers of seconds")
+        self._floor = np.minimum(self._costs, _LEAST) * 1e-3
+        self._uncertainty = np.diag(self._costs**2)
+        self._seconds = 0.0
+        self._steps = 0
+        self.measured = 0
+
+    @classmethod
+    def fitted(cls, measurements: Sequence[tuple[int, int, float]]) -> StepCost:
+        """Costs that begin where batches of (records, steps, seconds) say."""
+        found = fit_costs(measurements)
+        return cls(*(max(cost, least) for cost, least in zip(found, _LEAST, strict=True)))
+
+    @property
+    def call(self) -> float:
+        """Seconds per batch, however small."""
+        return float(self._costs[0])
+
+    @property
+    def record(self) -> float:
+        """Seconds per record at budget 0."""
+        return float(self._costs[1])
+
+    @property
+    def step(self) -> float:
+        """Seconds per step of one record."""
+        return float(self._costs[2])
+
+    @property
+    def average(self) -> float:
+        """Seconds per step over all of history, set-up included; t' of Eq. 8."""
+        return self._seconds / self._steps if self._steps else self.step
+
+    def of(self, records: float, steps_each: float) -> float:
+        """Seconds that a batch will take."""
+        return self.call + records * (self.record + steps_each * self.step)
+
+    def update(self, records: int, steps: int, seconds: float) -> None:
+        """A batch of `records` records took `steps` steps in all, and `seconds`."""
+        if records < 1 or not seconds > 0.0:
+            return
+        self.measured += 1
+        self._seconds += seconds
+        self._steps += steps
+        scale = np.maximum(self._costs, _LEAST)
+        self._uncertainty += np.diag((_DRIFT * scale) ** 2)
+        widest = (_WIDEST * scale) ** 2
+        shrink = np.sqrt(np.minimum(1.0, widest / np.diag(self._uncertainty)))
+        self._uncertainty *= np.outer(shrink, shrink)
+
+        use = np.array([1.0, records, steps]) / seconds  # the prediction is use @ costs, the measurement 1
+        gain = self._uncertainty @ use
+        spread = float(use @ gain) + _NOISE**2
+        error = float(np.clip(1.0 - use @ self._costs, -_OUTLIER * spread**0.5, _OUTLIER * spread**0.5))
+        self._costs = np.maximum(self._costs + gain * (error / spread), self._floor)
+        self._uncertainty -= np.outer(gain, gain) / spread

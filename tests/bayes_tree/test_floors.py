@@ -1,0 +1,36 @@
+"""Accuracy on the papers' data sets, over four folds: no change may fall below these floors."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.model_selection import StratifiedKFold
+
+from anystream import BayesTreeClassifier, anytime_curve
+from anystream.anytime.curve import AnytimeCurve
+from anystream.streams import load_dataset
+
+pytestmark = [
+    pytest.mark.data,
+    pytest.mark.skipif(
+        not (Path(os.environ.get("ANYSTREAM_DATA", "/nowhere")) / "uci_letter.npz").exists(),
+        reason="the data sets are not here; ANYSTREAM_DATA names their folder",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "avg", "best"),
+    [("letter", 0.94, 0.955), ("pendigits", 0.989, 0.991), ("optdigits", 0.97, 0.972), ("segment", 0.95, 0.96)],
+)
+def test_anytime_accuracy_reaches_its_floor(name, avg, best):
+    data = load_dataset(name)
+    curves = []
+    for train, test in StratifiedKFold(4, shuffle=True, random_state=1).split(data.X, data.y):
+        test = np.random.default_rng(0).permutation(test)[:1500]
+        model = BayesTreeClassifier().fit(data.X[train], data.y[train])
+        curves.append(anytime_curve(model, data.X[test], data.y[test], budget=200))
+    mean = AnytimeCurve.mean(curves)
+    assert mean.avg >= avg, mean
+    assert mean.max >= best, mean

@@ -1,0 +1,160 @@
+"""Learning on: the order stays one, windows forget, lists stay exact."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anystream import Budget
+from anystream.model_file import ModelFileError, read_model
+from anystream.neighbors import AnytimeNeighborsClassifier
+
+
+def stream(seed, n, d=2, classes=3):
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(classes, d)) * 2
+    y = rng.integers(0, classes, n)
+    return centres[y] + rng.normal(size=(n, d)), y
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    first=st.integers(1, 60),
+    more=st.integers(0, 120),
+    window=st.sampled_from([None, 1, 7, 50]),
+    search=st.sampled_from(["ordered", "inverted"]),
+)
+def test_exemplars_are_those_learned_and_answers_exact(seed, first, more, window, search):
+    if search == "inverted":
+        window = None
+    X, y = stream(seed, first + more)
+    model = AnytimeNeighborsClassifier(window=window, search=search, ordering="simple_rank").fit(X[:first], y[:first])
+    if more:
+        model.partial_fit(X[first:], y[first:])
+    rows, labels, serials = model.exemplars_.stored()
+    size = len(X) if window is None else min(window, len(X))
+    kept = np.sort(serials)
+    assert len(kept) == size
+    assert np.array_equal(np.diff(kept), np.ones(size - 1))  # the newest, without a gap
+    shift = len(X) - 1 - kept[-1]  # a window drops the oldest of a fit before they get a number
+    assert np.array_equal(rows, X[serials + shift])
+    assert np.array_equal(model.classes_[labels], y[serials + shift])
+    setup = model.exemplars_.setup
+    assert sorted(labels[:setup]) == sorted(set(labels.tolist()))  # one of each class in front
+    Q, _ = stream(seed + 1, 20)
+    newest = X[len(X) - size :]
+    plain = ((Q[:, None] - newest[None]) ** 2).sum(axis=2).argmin(axis=1)
+    assert np.array_equal(model.predict(Q, budget=10**6), y[len(X) - size :][plain])
+
+
+def test_a_new_exemplar_goes_where_it_helps():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = (X[:, 0] > 5).astype(int)
+    X[:4], y[:4] = [[30.0, 0.0], [31.0, 0.0], [0.0, 0.0], [0.1, 0.0]], [1, 1, 0, 0]
+    model = AnytimeNeighborsClassifier(ordering="simple_rank").fit(X, y)
+    island = np.array([[9.0, 9.0], [9.1, 9.0], [9.0, 9.1], [9.1, 9.1], [9.2, 9.0], [9.0, 9.2]])
+    model.partial_fit(island, np.ones(6, int))
+    serials = model.exemplars_.stored()[2].tolist()
+    assert min(serials.index(400 + i) for i in range(6)) < 40  # not behind all 400
+    assert model.predict([[9.05, 9.05]], budget=40).tolist() == [1]
+
+
+def test_certificates_come_early_and_never_lie():
+    X, y = stream(1, 1500, d=3)
+    model = AnytimeNeighborsClassifier(search="inverted").fit(X, y)
+    Q, _ = stream(2, 200, d=3)
+    end = model.classify(Q, budget=Budget())
+    assert end.certified.all()
+    assert end.steps.mean() < len(X) / 4
+    plain = ((Q[:, None] - X[None]) ** 2).sum(axis=2).argmin(axis=1)
+    assert np.array_equal(end.labels, y[plain])
+
+
+def test_trimming_drops_noise_and_keeps_clean_data():
+    rng = np.random.default_rng(0)
+    X = rng.random((800, 2))
+    y = (X[:, 0] > 0.5).astype(int)
+    noisy = np.where(rng.random(800) < 0.2, 1 - y, y)
+    whole = AnytimeNeighborsClassifier(ordering="simple_rank").fit(X, noisy)
+    trimmed = AnytimeNeighborsClassifier(ordering="simple_rank", trim="auto").fit(X, noisy)
+    Q = rng.random((2000, 2))
+    truth = (Q[:, 0] > 0.5).astype(int)
+    assert (trimmed.predict(Q) == truth).mean() > (whole.predict(Q) == truth).mean() + 0.05
+    clean = AnytimeNeighborsClassifier(ordering="simple_rank", trim="auto").fit(X, y)
+    assert (clean.predict(Q) == truth).mean() > 0.97
+
+
+def test_the_profile_is_the_leave_one_out_accuracy():
+    X, y = stream(5, 60)
+    model = AnytimeNeighborsClassifier().fit(X, y)
+    accuracy = model.performance_profile([10**6]).accuracy
+    D = ((X[:, None] - X[None]) ** 2).sum(axis=2) + np.diag(np.full(60, np.inf))
+    assert accuracy[0] == (y[D.argmin(axis=1)] == y).mean()
+    profile = model.performance_profile()
+    assert profile.stages[0] == 0
+    assert profile.expected(10**6) == accuracy[0]
+
+
+def test_memory_stays_within_max_bytes():
+    model = AnytimeNeighborsClassifier(max_bytes=100_000)
+    for seed in range(6):
+        model.partial_fit(*stream(seed, 200, d=4))
+        assert model.memory_bytes_ <= 100_000
+    assert len(model.exemplars_) > 100
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "gower", "dtw", "rotation", "edit", "mahalanobis"])
+@pytest.mark.parametrize("mmap", [False, True])
+def test_files_and_pickles_keep_every_metric(metric, mmap, tmp_path):
+    X, y = stream(4, 40, d=6)
+    X = X.astype(object) if metric == "edit" else X
+    texts = ["".join("abcdefgh"[int(abs(v)) % 8] for v in row) for row in X]
+    given_X, Q = (texts, texts[::3]) if metric == "edit" else (X, X[::3] + 0.1)
+    params = {"categorical": [1]} if metric == "gower" else None
+    model = AnytimeNeighborsClassifier(metric=metric, metric_params=params, search="inverted").fit(given_X, y)
+    model.save(tmp_path / "model.safetensors")
+    loaded = AnytimeNeighborsClassifier._from_file(read_model(tmp_path / "model.safetensors", mmap=mmap), mapped=mmap)
+    for twin in (loaded, pickle.loads(pickle.dumps(model))):
+        for budget in (0, 7, 10**6):
+            assert np.array_equal(twin.predict(Q, budget=budget), model.predict(Q, budget=budget))
+        twin.partial_fit(given_X[:2], y[:2])
+        assert len(twin.exemplars_) == 42
+
+
+def test_damaged_files_are_refused(tmp_path):
+    from anystream.model_file import write_model
+
+    model = AnytimeNeighborsClassifier().fit(*stream(4, 40))
+    metadata, arrays = model._to_file()
+    for name, change in (
+        ("label", lambda a: a + 5),
+        ("layout", lambda a: a + 1000),
+        ("rows", lambda a: a[:-1]),
+        ("blocks", lambda a: a[:-16]),
+        ("list", lambda a: np.array([0, 5], dtype=np.int64)),
+    ):
+        damaged = {**arrays, name: change(arrays[name])}
+        write_model(tmp_path / "m.safetensors", kind="neighbors", version=1, metadata=metadata, arrays=damaged)
+        with pytest.raises(ModelFileError):
+            AnytimeNeighborsClassifier._from_file(read_model(tmp_path / "m.safetensors"), mapped=False)
+
+
+def test_a_python_metric_has_no_file(tmp_path):
+    model = AnytimeNeighborsClassifier(metric=lambda a, b: abs(a - b)).fit([1, 2, 3], [0, 1, 1])
+    with pytest.raises(TypeError, match="pickle it, or use a named metric"):
+        model.save(tmp_path / "m.safetensors")
+
+
+def test_the_state_of_a_query_is_small_and_checked():
+    X, y = stream(6, 300)
+    model = AnytimeNeighborsClassifier().fit(X, y)
+    query = model.query(X[0] + 0.1).refine(20)
+    record, (steps, position, *_, nearest) = query.state
+    assert (steps, position, len(nearest)) == (20, 20 + model.exemplars_.setup, 1)
+    damaged = (record, (steps, 10**6, -1, 0, nearest))
+    with pytest.raises(ValueError, match="not the state of a query"):
+        model.query(state=damaged)

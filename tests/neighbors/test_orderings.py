@@ -1,0 +1,83 @@
+"""The native orderings are those of the plain references."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.reference.neighbors_orderings import drop, simple_rank
+
+from anystream import _native
+from anystream.neighbors import AnytimeNeighborsClassifier
+from anystream.neighbors.orderings import ORDERINGS
+
+
+def native_order(name, X, y, n_classes, threads=1):
+    metric = _native.NeighborsMetric("euclidean", X.shape[1])
+    borders = np.arange(len(X) + 1) * X.shape[1]
+    return _native.neighbors_order(name, metric, X.reshape(-1), borders, y.astype(np.int32), n_classes, threads=threads)
+
+
+@st.composite
+def labelled_points(draw):
+    n, d = draw(st.integers(1, 40)), draw(st.integers(1, 3))
+    n_classes = draw(st.integers(1, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X = rng.integers(0, 8, (n, d)).astype(float) if draw(st.booleans()) else rng.normal(size=(n, d))
+    return X, rng.integers(0, n_classes, n), n_classes
+
+
+def distances(X):
+    return ((X[:, None] - X[None]) ** 2).sum(axis=2)
+
+
+@settings(max_examples=80)
+@given(case=labelled_points())
+def test_simple_rank_is_the_papers(case):
+    X, y, n_classes = case
+    assert native_order("simple_rank", X, y, n_classes).tolist() == simple_rank(distances(X), y, n_classes)
+
+
+@settings(max_examples=60)
+@given(case=labelled_points(), variant=st.integers(1, 3))
+def test_drop_is_the_plain_one(case, variant):
+    X, y, n_classes = case
+    assert native_order(f"drop{variant}", X, y, n_classes).tolist() == drop(distances(X), y, variant)
+
+
+@settings(max_examples=40)
+@given(case=labelled_points(), name=st.sampled_from(["greedy", "simple_rank", "drop3"]))
+def test_an_order_names_everyone_once_on_any_number_of_threads(case, name):
+    X, y, n_classes = case
+    order = native_order(name, X, y, n_classes)
+    assert sorted(order.tolist()) == list(range(len(X)))
+    assert order.tolist() == native_order(name, X, y, n_classes, threads=2).tolist()
+
+
+@pytest.mark.parametrize("name", list(ORDERINGS))
+def test_a_good_order_beats_chance_and_all_end_alike(name):
+    rng = np.random.default_rng(0)
+    X = rng.random((3000, 2))
+    y = (((X - 0.5) ** 2).sum(axis=1) < 0.09).astype(int)
+    model = AnytimeNeighborsClassifier(ordering=name).fit(X[:600], y[:600])
+    chance = AnytimeNeighborsClassifier(ordering="random").fit(X[:600], y[:600])
+    early = {each: (each.predict(X[600:], budget=40) == y[600:]).mean() for each in (model, chance)}
+    if name in ("greedy", "simple_rank"):
+        assert early[model] > early[chance] + 0.02
+    assert np.array_equal(model.predict(X[600:], budget=10**6), chance.predict(X[600:], budget=10**6))
+
+
+def test_the_order_can_be_stopped():
+    rng = np.random.default_rng(0)
+    stop = _native.StopToken()
+    stop.set()
+    metric = _native.NeighborsMetric("euclidean", 2)
+    with pytest.raises(RuntimeError, match="stopped"):
+        _native.neighbors_order(
+            "simple_rank",
+            metric,
+            rng.random(400),
+            np.arange(201) * 2,
+            rng.integers(0, 2, 200).astype(np.int32),
+            2,
+            stop=stop,
+        )

@@ -1,0 +1,103 @@
+"""A stream that learns, run in child processes that are killed without warning at random points.
+
+Run as a program: ``stream_under_fire.py FOLDER KILLS SEED``. It forks, so that a start costs milliseconds.
+"""
+
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from anystream.bayes_tree import BayesTreeClassifier
+from anystream.connectors.csv_file import CsvSource
+from anystream.connectors.file_sink import DeadLetterFile, JsonLinesSink
+from anystream.connectors.schema import Column, Schema
+from anystream.runtime import CheckpointFolder, Engine, FixedBudget, ItemQueue, LearnsBetween
+
+N_RECORDS = 3000
+SCHEMA = Schema((Column("a"), Column("b"), Column("c")), label="class", key="id", label_type="int")
+
+
+def write_stream(path: Path) -> None:
+    """Three moving Gaussians, some lines broken, and some without a label."""
+    rng = np.random.default_rng(7)
+    lines = ["id,a,b,c,class"]
+    for i in range(N_RECORDS):
+        label = int(rng.integers(3))
+        x = rng.normal(loc=(label * 2 + i / N_RECORDS, label, -label), scale=1.0)
+        lines.append(
+            "broken" if i % 97 == 5 else f"r{i},{x[0]:.6f},{x[1]:.6f},{x[2]:.6f},{'' if i % 5 == 0 else label}"
+        )
+    path.write_text("\n".join(lines) + "\n")
+
+
+def run(stream: Path, folder: Path) -> None:
+    """Go on with the run that the folder keeps, or begin it."""
+    checkpoint = CheckpointFolder(folder / "checkpoint", every_records=60, every_s=1e9)
+    state = checkpoint.load()
+    if state is None:
+        rng = np.random.default_rng(1)
+        labels = np.arange(60) % 3
+        model = BayesTreeClassifier(n_jobs=1).fit(rng.normal(size=(60, 3)) + labels[:, None], labels)
+    else:
+        model = state.model
+    engine = Engine(
+        LearnsBetween(model, every=50),
+        CsvSource(stream, SCHEMA),
+        JsonLinesSink(folder / "answers.jsonl", resume=state is not None),
+        dead_letters=DeadLetterFile(folder / "dead.jsonl", resume=state is not None),
+        scheduler=FixedBudget(10),
+        queue=ItemQueue(200),
+        checkpoint=checkpoint,
+    )
+    if state is not None:
+        engine.resume(state)
+    summary = engine.run()
+    assert summary.taken == summary.answered + summary.dead == N_RECORDS
+    model.save(folder / "final.safetensors")
+
+
+def run_in_child(stream: Path, folder: Path) -> int:
+    """The process id of a child that goes on with the run."""
+    child = os.fork()
+    if child == 0:
+        try:
+            run(stream, folder)
+        except BaseException as error:
+            print(repr(error), file=sys.stderr, flush=True)
+            os._exit(1)
+        os._exit(0)
+    return child
+
+
+def main(folder: Path, kills: int, seed: int) -> None:
+    """One undisturbed run, one with kills; the test compares what they left."""
+    stream = folder / "stream.csv"
+    write_stream(stream)
+    calm, fire = folder / "calm", folder / "fire"
+    calm.mkdir()
+    fire.mkdir()
+    assert os.waitpid(run_in_child(stream, calm), 0)[1] == 0
+    size = (calm / "answers.jsonl").stat().st_size
+
+    dice = random.Random(seed)
+    killed = 0
+    for point in sorted(dice.uniform(0, 0.97) for _ in range(kills)):
+        child = run_in_child(stream, fire)
+        answers = fire / "answers.jsonl"
+        while not (answers.exists() and answers.stat().st_size >= point * size):
+            time.sleep(0.0005)
+            assert os.waitpid(child, os.WNOHANG) == (0, 0), "the child ended before it was killed"
+        time.sleep(dice.uniform(0, 0.01))
+        os.kill(child, signal.SIGKILL)
+        killed += os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    assert os.waitpid(run_in_child(stream, fire), 0)[1] == 0
+    print(killed)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

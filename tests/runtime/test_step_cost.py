@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+
+from anystream.runtime.step_cost import StepCost
+
+
+def feed(cost, truth, rng, n, noise=0.1):
+    for _ in range(n):
+        records, each = int(rng.integers(1, 500)), int(rng.integers(0, 100))
+        steps = records * each
+        seconds = truth[0] + truth[1] * records + truth[2] * steps
+        cost.update(records, steps, seconds * rng.lognormal(0.0, noise))
+
+
+def test_the_costs_are_found_and_followed():
+    rng = np.random.default_rng(0)
+    cost = StepCost()
+    feed(cost, (2e-4, 1e-6, 3e-7), rng, 400)
+    assert (cost.record, cost.step) == (pytest.approx(1e-6, rel=0.5), pytest.approx(3e-7, rel=0.2))
+    assert cost.of(100, 50) == pytest.approx(2e-4 + 1e-4 + 1.5e-3, rel=0.2)
+    feed(cost, (2e-4, 1e-6, 9e-7), rng, 200)  # the machine has become slower
+    assert cost.step == pytest.approx(9e-7, rel=0.25)
+
+
+def test_a_few_batches_tell_costs_of_any_size():
+    truth = (0.02, 3e-6, 5e-5)  # a call as costly as that of a forest of trees
+    batches = [(n, n * each) for n in (1, 64, 256) for each in (0, 8)]
+    cost = StepCost.fitted([(n, s, truth[0] + truth[1] * n + truth[2] * s) for n, s in batches])
+    assert (cost.call, cost.record, cost.step) == pytest.approx(truth, rel=0.01)
+
+
+def test_one_wild_measurement_does_not_upset_the_estimate():
+    rng = np.random.default_rng(1)
+    cost = StepCost()
+    feed(cost, (1e-4, 1e-5, 1e-6), rng, 200)
+    before = cost.of(100, 10)
+    cost.update(100, 1000, 60.0)
+    assert cost.of(100, 10) == pytest.approx(before, rel=0.5)
+
+
+def test_equal_batches_without_end_leave_the_prediction_sound():
+    cost = StepCost()
+    for _ in range(5000):
+        cost.update(64, 640, 0.001)
+    assert cost.of(64, 10) == pytest.approx(0.001, rel=0.05)
+    assert min(cost.call, cost.record, cost.step) > 0.0
+
+
+def test_the_average_is_the_time_per_step_of_all_history():
+    cost = StepCost()
+    cost.update(1, 10, 1.0)
+    cost.update(1, 30, 3.0)
+    assert cost.average == pytest.approx(0.1)
