@@ -36,7 +36,7 @@ constexpr std::int64_t kMany = 1'000'000'000;
 
 LevelsSettings levels_settings(std::int64_t n_levels, std::int64_t level_size, std::int64_t stride,
                                std::int64_t n_ranges, std::int64_t support, double smoothing, double kernel,
-                               double affinity, std::int64_t class_floor, double class_cap, std::int64_t label_delay,
+                               double affinity, std::int64_t class_floor, std::int64_t label_delay,
                                std::int64_t max_bytes, std::uint64_t seed, std::vector<std::uint32_t> categorical) {
     LevelsSettings settings;
     settings.levels = whole("n_levels", n_levels, 1, 16);
@@ -48,7 +48,6 @@ LevelsSettings levels_settings(std::int64_t n_levels, std::int64_t level_size, s
     settings.kernel = number("kernel", kernel, 0.0, 100.0);
     settings.affinity = number("affinity", affinity, 0.0, 100.0);
     settings.class_floor = whole("class_floor", class_floor, 0, static_cast<std::int64_t>(kMostPoints));
-    settings.class_cap = number("class_cap", class_cap, 0.01, 1.0);
     settings.label_delay = static_cast<std::int64_t>(whole("label_delay", label_delay, 0, kMany));
     if (max_bytes >= 0) settings.most_bytes = static_cast<std::size_t>(max_bytes);
     settings.seed = seed;
@@ -58,7 +57,7 @@ LevelsSettings levels_settings(std::int64_t n_levels, std::int64_t level_size, s
 
 using LevelsArguments =
     std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, double, double, double,
-               std::int64_t, double, std::int64_t, std::int64_t, std::uint64_t, std::vector<std::uint32_t>>;
+               std::int64_t, std::int64_t, std::int64_t, std::uint64_t, std::vector<std::uint32_t>>;
 
 /// What levels_settings made them from, for pickles.
 LevelsArguments arguments_of(const LevelsSettings& s) {
@@ -73,7 +72,6 @@ LevelsArguments arguments_of(const LevelsSettings& s) {
             s.kernel,
             s.affinity,
             number_of(s.class_floor),
-            s.class_cap,
             s.label_delay,
             bounded ? number_of(s.most_bytes) : -1,
             s.seed,
@@ -232,8 +230,8 @@ void bind_making(nb::class_<Handle>& bound, nb::dict (*arrays)(const Handle&),
 void bind_levels(nb::module_& m) {
     nb::class_<LevelsSettings>(m, "LocustLevelsSettings", "How levels remember and vote.")
         .def(nb::new_(&levels_settings), "n_levels"_a, "level_size"_a, "stride"_a, "n_ranges"_a, "support"_a,
-             "smoothing"_a, "kernel"_a, "affinity"_a, "class_floor"_a, "class_cap"_a, "label_delay"_a, "max_bytes"_a,
-             "seed"_a, "categorical"_a);
+             "smoothing"_a, "kernel"_a, "affinity"_a, "class_floor"_a, "label_delay"_a, "max_bytes"_a, "seed"_a,
+             "categorical"_a);
     bind_stream_query<LevelQuery>(m, "LocustLevelsQuery");
     auto bound =
         bind_stream_model<LevelQuery>(m, "LocustLevels", "Levels of points. Many threads may ask while one learns.");
@@ -318,13 +316,24 @@ void bind_blocks(nb::module_& m) {
 
 void bind_kernels(nb::module_& m) {
     m.def(
-        "locust_mismatch",
-        [](Vector<std::uint8_t> a, Vector<std::uint8_t> b) {
-            require_equal("length of b", b.size(), a.size());
-            if (a.size() % kCodeBlock != 0) throw std::invalid_argument("codes come in blocks of 64");
-            return kernels().mismatch(a.data(), b.data(), a.size());
+        "locust_distances",
+        [](Vector<std::uint8_t> query, Matrix<std::uint8_t> rows, Vector<std::uint8_t> unrelated,
+           Vector<std::uint64_t> points, std::size_t first_word, std::size_t most) {
+            require_equal("columns of rows", rows.shape(1), query.size());
+            require_equal("length of unrelated", unrelated.size(), query.size());
+            if (query.size() % kCodeBlock != 0) throw std::invalid_argument("codes come in blocks of 64");
+            if (first_word >= points.size() || points.size() * 64 > rows.shape(0))
+                throw std::invalid_argument("points has more bits than there are rows, or fewer words than first_word");
+            std::vector<std::uint32_t> distance(most), place(most);
+            const std::size_t found =
+                kernels().distances({query.data(), rows.data(), unrelated.data(), query.size()}, points.data(),
+                                    points.size(), first_word, most, place.data(), distance.data());
+            place.resize(found);
+            distance.resize(found);
+            return std::make_pair(to_numpy(std::move(place)), to_numpy(std::move(distance)));
         },
-        "a"_a.noconvert(), "b"_a.noconvert(), "In how many places both codes are known and differ, for tests.");
+        "query"_a.noconvert(), "rows"_a.noconvert(), "unrelated"_a.noconvert(), "points"_a.noconvert(), "first_word"_a,
+        "most"_a, "The points found from a word on, and how far their codes are from the query's. For tests.");
     m.def(
         "locust_intersect",
         [](Vector<std::uint64_t> a, Vector<std::uint64_t> b, OutVector<std::uint64_t> out) {
@@ -341,10 +350,7 @@ void bind_kernels(nb::module_& m) {
         "locust_ranges",
         [](Vector<float> column, std::size_t n_ranges, bool categorical) {
             Ranges ranges(1, n_ranges, categorical ? std::vector<std::uint32_t>{0} : std::vector<std::uint32_t>{});
-            std::vector<float> values(column.data(), column.data() + column.size());
-            std::erase_if(values, [](float v) { return v != v; });
-            std::vector<std::uint32_t> scratch;
-            ranges.fit(0, values, scratch);
+            ranges.fit(as_span(column));
             std::vector<std::uint8_t> codes, code(ranges.code_stride(), kMissing);
             std::vector<float> row(ranges.float_stride());
             for (const float value : as_span(column)) {

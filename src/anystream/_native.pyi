@@ -206,7 +206,7 @@ class LocustSamplingSettings:
 class LocustLevelsSettings:
     """How levels remember and vote."""
 
-    def __init__(self, n_levels: int, level_size: int, stride: int, n_ranges: int, support: int, smoothing: float, kernel: float, affinity: float, class_floor: int, class_cap: float, label_delay: int, max_bytes: int, seed: int, categorical: Sequence[int]) -> None: ...
+    def __init__(self, n_levels: int, level_size: int, stride: int, n_ranges: int, support: int, smoothing: float, kernel: float, affinity: float, class_floor: int, label_delay: int, max_bytes: int, seed: int, categorical: Sequence[int]) -> None: ...
 
 class LocustLevelsQuery:
     """One classification in progress."""
@@ -420,8 +420,10 @@ class LocustBlocks:
     def seen(self) -> int:
         """Points learned so far."""
 
-def locust_mismatch(a: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> int:
-    """In how many places both codes are known and differ, for tests."""
+def locust_distances(query: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], unrelated: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], points: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], first_word: int, most: int) -> tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C')]]:
+    """
+    The points found from a word on, and how far their codes are from the query's. For tests.
+    """
 
 def locust_intersect(a: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu')]) -> tuple[int, int, int, bool]:
     """

@@ -217,7 +217,7 @@ def test_merging_keeps_the_youngest_points_of_all_parts():
         (LocustClassifier, {"n_levels": 0}, "n_levels is 0"),
         (LocustClassifier, {"level_size": 70_000}, "level_size is 70000; use 2 to 65535"),
         (LocustClassifier, {"n_ranges": 1}, "n_ranges is 1"),
-        (LocustClassifier, {"class_cap": 0.0}, "class_cap is 0"),
+        (LocustClassifier, {"affinity": -1.0}, "affinity is -1"),
         (LocustClassifier, {"confidence": 1.0}, "confidence is 1.0"),
         (LocustClassifier, {"label_delay": -1}, "label_delay is -1"),
         (LocustClassifier, {"smoothing": "much"}, "smoothing is 'much'; use a number"),

@@ -13,9 +13,7 @@
 namespace anystream::subspace {
 
 Levels::Levels(LevelsSettings settings, std::size_t dimensions)
-    : settings_(std::move(settings)),
-      dimensions_(dimensions),
-      rule_(settings_.support, settings_.smoothing, settings_.kernel, settings_.affinity, dimensions) {
+    : settings_(std::move(settings)), dimensions_(dimensions), rule_(make_rule()) {
     for (std::size_t l = 0; l < settings_.levels; ++l) levels_.emplace_back(shape(), dimensions, classes_);
     drop_levels_beyond_memory();
     judged_ = settings_.label_delay > 0 ? levels_ : std::vector<Level>{};
@@ -27,12 +25,9 @@ LevelShape Levels::shape() const {
     return {settings_.level_size, settings_.ranges, settings_.class_floor, settings_.categorical};
 }
 
-std::size_t Levels::most_of_class(std::size_t l, std::size_t c) const {
-    if (l == 0) return settings_.level_size;  // the first level is the last moment, whatever it is like
-    const double of_stream = seen_ == 0 ? 1.0 : static_cast<double>(class_seen_[c]) / static_cast<double>(seen_);
-    const double share = std::max(settings_.class_cap, of_stream);
-    return std::max<std::size_t>(
-        1, static_cast<std::size_t>(std::ceil(share * static_cast<double>(settings_.level_size))));
+VoteRule Levels::make_rule() const {
+    const std::uint32_t apart = unrelated_ranges(settings_.ranges) * static_cast<std::uint32_t>(dimensions_);
+    return {settings_.support, settings_.smoothing, Fading(settings_.kernel), Fading(settings_.affinity), apart};
 }
 
 void Levels::drop_levels_beyond_memory() {
@@ -77,7 +72,7 @@ void Levels::widen(std::size_t dimensions, std::vector<std::uint32_t> categorica
     }
     for (Level& level : levels_) level.widen(dimensions, settings_.categorical);
     for (Level& level : judged_) level.widen(dimensions, settings_.categorical);
-    rule_ = VoteRule(settings_.support, settings_.smoothing, settings_.kernel, settings_.affinity, dimensions);
+    rule_ = make_rule();
 }
 
 void Levels::learn(std::span<const double> values, std::span<const std::int32_t> labels) {
@@ -91,16 +86,15 @@ void Levels::learn(std::span<const double> values, std::span<const std::int32_t>
 
 void Levels::learn_one(const float* x, std::int32_t point_class) {
     if (settings_.label_delay > 0 && seen_ % settings_.label_delay == 0) judged_ = levels_;
-    if (seen_ % kJudgeEvery == kJudgeEvery - 1) judge(x, point_class);
-    const auto c = static_cast<std::size_t>(point_class);
-    std::int64_t stride = 1;
+    // By lot, not by turns: classes that come in a cycle would never meet the turns of some levels.
+    std::uint64_t lot = mix(settings_.seed + kGolden * static_cast<std::uint64_t>(seen_ + 1));
+    if ((lot >> kJudgeBits) == 0) judge(x, point_class);
+    bool taken = true;
     for (std::size_t l = 0; l < levels_.size(); ++l) {
-        Level& level = levels_[l];
-        if (seen_ % stride == 0 || level.wants(point_class)) level.insert(x, point_class, seen_, most_of_class(l, c));
-        if (stride < std::numeric_limits<std::int64_t>::max() / 65536)
-            stride *= static_cast<std::int64_t>(settings_.stride);
+        if (l > 0) taken = taken && lot % settings_.stride == 0, lot /= settings_.stride;
+        if (taken || levels_[l].wants(point_class)) levels_[l].insert(x, point_class, seen_, shares(l));
     }
-    ++class_seen_[c];
+    ++class_seen_[static_cast<std::size_t>(point_class)];
     ++seen_;
 }
 
@@ -191,7 +185,7 @@ Levels Levels::merged(std::span<const Levels* const> parts, std::span<const std:
                 const Level& level = *level_of(*parts[p], l);
                 std::copy_n(level.values().data() + i * whole.dimensions_, whole.dimensions_, row.data());
                 const std::int32_t name = class_maps[p][static_cast<std::size_t>(level.point_class(i))];
-                levels[l].insert(row.data(), name, arrival++, whole.most_of_class(l, static_cast<std::size_t>(name)));
+                levels[l].insert(row.data(), name, arrival++, whole.shares(l));
             }
         }
     };

@@ -23,7 +23,7 @@ struct Settings {
     std::int64_t snapshot_every = 1000;
     std::size_t per_order = 3;         // snapshots of each order
     std::int64_t choose_every = 2000;  // points between two choices of the horizon
-    std::int64_t hold_back = 16;       // every so many-th point judges horizons before it is learned
+    std::int64_t hold_back = 16;       // one point in so many judges horizons before it is learned
     bool standardise = true;
 };
 
