@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from anystream.microclusters import MicroClusterClassifier
 from anystream.subspace import LocustClassifier
+from benchmarks.locust.protocol import time_per_answer
 from benchmarks.locust.streams import load_stream
 from benchmarks.table import machine, print_table
 
@@ -30,16 +31,6 @@ def learn_rate(model: Any, X: NDArray[np.float64], y: NDArray[np.int64], repeats
         model.model_.learn(X[where], numbers[where].astype(np.int32))
         best = min(best, time.process_time() - began)
     return part / best / 1e3
-
-
-def answer_time(model: Any, queries: NDArray[np.float64], budget: int) -> float:
-    """Nanoseconds of processor time per answer, the least of several runs."""
-    best = np.inf
-    for _ in range(5):
-        began = time.process_time()
-        model.classify(queries, budget=budget)
-        best = min(best, time.process_time() - began)
-    return best / len(queries) * 1e9
 
 
 def main() -> None:
@@ -62,10 +53,11 @@ def main() -> None:
             published = PUBLISHED[name][label.startswith("Micro")]
             learning.append([name, label, f"{rate:.0f}", published, f"{model.memory_bytes_ / 1e6:.1f}"])
             if label.startswith("Locust"):
-                once, thirty = answer_time(model, queries, 1), answer_time(model, queries, 30)
-                answering.append([name, label, f"{1e6 / once:.0f}", "4", f"{once:.0f}", f"{thirty / 30:.0f}"])
+                once, thirty = (time_per_answer(model, queries, samples) for samples in (1, 30))
+                cells = [f"{1e3 / once:.0f}", "4", f"{1e3 * once:.0f}", f"{1e3 * thirty / 30:.0f}"]
             else:
-                answering.append([name, label, f"{1e6 / answer_time(model, queries, 10**6):.0f}", "-", "-", "-"])
+                cells = [f"{1e3 / time_per_answer(model, queries, 10**6):.0f}", "-", "-", "-"]
+            answering.append([name, label, *cells])
     print_table(
         "Learning, thousand points per second (one thread)", ["stream", "", "here", "published", "MB"], learning
     )

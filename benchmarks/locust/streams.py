@@ -28,7 +28,10 @@ _PROTOCOLS = {  # data set, block, ask every, most records
     "elec2": ("elec2", 5_000, 5, None),
     "airlines": ("airlines", 10_000, 10, 100_000),
     "rialto": ("rialto", 8_000, 7, None),
+    "powersupply": ("powersupply", 5_000, 5, None),
 }
+
+STREAMS = ["covtype", "kdd", "covtype reversed", "kdd reversed", "elec2", "airlines", "rialto", "powersupply"]
 
 
 def load_stream(name: str) -> Stream | None:

@@ -33,6 +33,28 @@ def test_a_certified_label_is_that_of_all_samples(form):
     assert (stops.steps < 120).any()
 
 
+def tied(form, n=40, **parameters):
+    """A model and records for which two classes have exactly equal chances: each feature speaks for one of them.
+
+    The last feature was constant in training and is never drawn; it only gives each record samples of its own.
+    """
+    a, b = np.tile([0.0, 1.0, 0.0], (n, 1)), np.tile([1.0, 0.0, 0.0], (n, 1))
+    model = form(max_samples=4000, **parameters).fit(np.vstack([a, b]), [0] * n + [1] * n)
+    return model, np.column_stack([np.zeros((4000, 2)), np.arange(4000.0)])
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("confidence", [0.6, 0.9])
+def test_where_no_class_wins_the_sequential_test_announces_one_no_more_often_than_it_may(form, confidence):
+    extra = {"n_levels": 1} if form is LocustClassifier else {"bias": "proportional"}
+    model, records = tied(form, confidence=confidence, **extra)
+    assert model.predict_proba(records, budget=2000).mean(axis=0) == pytest.approx([0.5, 0.5], abs=0.02)
+    announced = (model.classify(records, budget=Budget(steps=2000)).steps < 2000).mean()  # later: all samples but few
+    assert 0.0 < announced < 1.0 - confidence
+    model.set_params(confidence=None)
+    assert set(model.predict(records, budget=Budget(steps=5))) == {0, 1}
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_the_sequential_test_errs_no_more_often_than_it_says(form):
     X, y = blobs(800, classes=2, seed=1)
