@@ -294,7 +294,11 @@ class LocustLevels:
 
     @staticmethod
     def merge(parts: Sequence[LocustLevels], class_maps: Sequence[Sequence[int]], classes: int) -> LocustLevels:
-        """One model of the youngest points of all parts."""
+        """One model of all parts."""
+
+    @property
+    def seen(self) -> int:
+        """Points learned so far."""
 
     def widen(self, dimensions: int, categorical: Sequence[int]) -> None:
         """Add dimensions that are missing in all points so far."""
@@ -306,10 +310,6 @@ class LocustLevels:
     @property
     def level_sizes(self) -> list[int]:
         """How many points each level holds."""
-
-    @property
-    def seen(self) -> int:
-        """Points learned so far."""
 
 class LocustBlocksSettings:
     """How blocks remember."""
@@ -407,7 +407,11 @@ class LocustBlocks:
 
     @staticmethod
     def merge(parts: Sequence[LocustBlocks], class_maps: Sequence[Sequence[int]], classes: int) -> LocustBlocks:
-        """One model of the youngest points of all parts."""
+        """One model of all parts."""
+
+    @property
+    def seen(self) -> int:
+        """Points learned so far."""
 
     def widen(self, dimensions: int, categorical: Sequence[int]) -> None:
         """Add dimensions that are missing in all points so far."""
@@ -415,10 +419,6 @@ class LocustBlocks:
     @property
     def block_sizes(self) -> list[int]:
         """How many points each block holds, the newest last."""
-
-    @property
-    def seen(self) -> int:
-        """Points learned so far."""
 
 def locust_distances(query: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], unrelated: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], points: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], first_word: int, most: int) -> tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C')]]:
     """
@@ -529,7 +529,11 @@ class MicroClusters:
 
     @staticmethod
     def merge(parts: Sequence[MicroClusters], class_maps: Sequence[Sequence[int]], classes: int) -> MicroClusters:
-        """One model of the clusters of all parts."""
+        """One model of all parts."""
+
+    @property
+    def seen(self) -> int:
+        """Points learned so far."""
 
     def widen(self, dimensions: int) -> None:
         """Add dimensions that are missing in all points so far."""
@@ -541,10 +545,6 @@ class MicroClusters:
     @property
     def horizon_points(self) -> int:
         """Points since the beginning of the chosen horizon."""
-
-    @property
-    def seen(self) -> int:
-        """Points learned so far."""
 
 def microcluster_distance(x: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], centroid: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> float:
     """The squared distance where both are numbers, for tests."""

@@ -40,7 +40,7 @@ def tied(form, n=40, **parameters):
     """
     a, b = np.tile([0.0, 1.0, 0.0], (n, 1)), np.tile([1.0, 0.0, 0.0], (n, 1))
     model = form(max_samples=4000, **parameters).fit(np.vstack([a, b]), [0] * n + [1] * n)
-    return model, np.column_stack([np.zeros((4000, 2)), np.arange(4000.0)])
+    return model, np.column_stack([np.zeros((1500, 2)), np.arange(1500.0)])
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -48,8 +48,8 @@ def tied(form, n=40, **parameters):
 def test_where_no_class_wins_the_sequential_test_announces_one_no_more_often_than_it_may(form, confidence):
     extra = {"n_levels": 1} if form is LocustClassifier else {"bias": "proportional"}
     model, records = tied(form, confidence=confidence, **extra)
-    assert model.predict_proba(records, budget=2000).mean(axis=0) == pytest.approx([0.5, 0.5], abs=0.02)
-    announced = (model.classify(records, budget=Budget(steps=2000)).steps < 2000).mean()  # later: all samples but few
+    assert model.predict_proba(records, budget=500).mean(axis=0) == pytest.approx([0.5, 0.5], abs=0.02)
+    announced = (model.classify(records, budget=500).steps < 500).mean()  # later: all samples but few
     assert 0.0 < announced < 1.0 - confidence
     model.set_params(confidence=None)
     assert set(model.predict(records, budget=Budget(steps=5))) == {0, 1}

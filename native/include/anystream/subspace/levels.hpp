@@ -72,6 +72,21 @@ class Levels {
         std::vector<double> regret;             // (settings.levels,)
         std::vector<std::int64_t> class_seen;   // (classes,)
         std::vector<std::int64_t> seen;         // (1,)
+
+        /// Calls visit(name, array) for each of them.
+        template <typename Visit>
+        void each(Visit&& visit) {
+            visit("value", value);
+            visit("point_class", point_class);
+            visit("arrival", arrival);
+            visit("level_state", level_state);
+            visit("constant", constant);
+            visit("cut", cut);
+            visit("cut_end", cut_end);
+            visit("regret", regret);
+            visit("class_seen", class_seen);
+            visit("seen", seen);
+        }
     };
     /// All levels, then with a label delay the levels by which they are judged.
     [[nodiscard]] Arrays arrays() const;
