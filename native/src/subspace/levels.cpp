@@ -9,6 +9,7 @@
 
 #include "anystream/damaged_model.hpp"
 #include "anystream/portable_math.hpp"
+#include "anystream/subspace/cut_arrays.hpp"
 
 namespace anystream::subspace {
 
@@ -211,10 +212,7 @@ Levels::Arrays Levels::arrays() const {
             append(out.level_state, std::vector{static_cast<std::int64_t>(level.size()), level.inserted_since_cut(),
                                                 level.size_at_cut(), std::int64_t{level.surprised()}});
             append(out.constant, level.constants());
-            for (std::size_t j = 0; j < dimensions_; ++j) {
-                append(out.cut, level.ranges().cuts(j));
-                out.cut_end.push_back(static_cast<std::int64_t>(out.cut.size()));
-            }
+            append_cuts(level.ranges(), out.cut, out.cut_end);
         }
     }
     out.regret = regret_;
@@ -231,8 +229,7 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
     model.declare_classes(classes);
     const std::size_t n = model.levels_.size(), all = n + model.judged_.size();
     require(in.level_state.size() == 4 * all, "their number differs from the settings");
-    require(in.cut_end.size() == all * dimensions && in.constant.size() == all * dimensions,
-            "not every feature has ranges");
+    require(in.constant.size() == all * dimensions, "not every feature has a value");
     for (const float v : in.constant) require(!std::isinf(v), "a value is infinite");
     require(in.regret.size() == n, "not every level has a record of its losses");
     require(in.class_seen.size() == classes, "not every class has a count");
@@ -245,7 +242,8 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
     for (const std::int64_t t : in.arrival)
         require(t >= 0 && t < in.seen[0], "a point came before the first or after the last");
     for (const float v : in.value) require(!std::isinf(v), "a value is infinite");
-    std::size_t point = 0, cut = 0;
+    std::size_t point = 0;
+    CutReader cuts(in.cut, in.cut_end);
     for (std::size_t l = 0; l < all; ++l) {
         Level& level = l < n ? model.levels_[l] : model.judged_[l - n];
         const std::int64_t* state = in.level_state.data() + 4 * l;
@@ -255,20 +253,6 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
         require(state[1] >= 0 && state[2] >= 0 && state[2] <= state[0] && (state[3] == 0 || state[3] == 1),
                 "their counters do not agree");
         const auto size = static_cast<std::size_t>(state[0]);
-        Ranges ranges(dimensions, model.settings_.ranges, model.settings_.categorical);
-        for (std::size_t j = 0; j < dimensions; ++j) {
-            const std::int64_t end = in.cut_end[l * dimensions + j];
-            const std::size_t most = (ranges.is_categorical(j) ? kMostRanges : model.settings_.ranges) - 1;
-            require(end >= static_cast<std::int64_t>(cut) && static_cast<std::size_t>(end) <= in.cut.size() &&
-                        static_cast<std::size_t>(end) - cut <= most,
-                    "a feature has too many ranges");
-            const std::span<const float> cuts(in.cut.data() + cut, static_cast<std::size_t>(end) - cut);
-            for (std::size_t i = 0; i < cuts.size(); ++i)
-                require(std::isfinite(cuts[i]) && (i == 0 || cuts[i - 1] < cuts[i]),
-                        "the limits of a feature do not rise");
-            ranges.set(j, cuts);
-            cut = static_cast<std::size_t>(end);
-        }
         level.restore({.values = {in.value.data() + point * dimensions, size * dimensions},
                        .point_class = {in.point_class.data() + point, size},
                        .arrival = {in.arrival.data() + point, size},
@@ -276,10 +260,11 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
                        .since_cut = state[1],
                        .size_at_cut = state[2],
                        .surprised = state[3] == 1},
-                      std::move(ranges));
+                      cuts.next(dimensions, model.settings_.ranges, model.settings_.categorical));
         point += size;
     }
-    require(point == in.point_class.size() && cut == in.cut.size(), "there are points or limits of no level");
+    require(point == in.point_class.size(), "there are points of no level");
+    cuts.end();
     for (const double regret : in.regret) require(std::isfinite(regret) && regret >= 0.0, "a loss is negative");
     model.regret_ = in.regret;
     model.class_seen_ = in.class_seen;
