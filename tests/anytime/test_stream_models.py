@@ -52,3 +52,9 @@ def test_it_learns_a_river_stream(estimator):
         river.datasets.Phishing(), estimator.clone(), river.metrics.Accuracy()
     )
     assert metric.get() > 0.75
+
+
+@pytest.mark.parametrize("n_jobs", ["two", 0, -2, 1.5])
+def test_a_number_of_threads_that_makes_no_sense_is_refused(n_jobs):
+    with pytest.raises(ValueError, match="use 1 or more threads, or None or -1 for all cores"):
+        LocustClassifier(n_jobs=n_jobs).fit([[0.0], [1.0]], [0, 1])

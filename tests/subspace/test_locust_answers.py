@@ -104,6 +104,16 @@ def test_categories_can_be_named():
 
 
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
+@pytest.mark.parametrize("column", ["city", 4])
+def test_a_categorical_column_that_a_table_lacks_is_refused(form, learn, column):
+    model = form(categorical=[0, column])
+    with pytest.raises(ValueError, match=f"categorical names {column!r}, which is not there"):
+        getattr(model, learn)(*blobs(50))
+    assert not hasattr(model, "columns_")
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_a_category_that_is_no_whole_number_is_refused_before_anything_changes(form):
     X, y = blobs(50)
     model = form(categorical=[1])
