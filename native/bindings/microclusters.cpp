@@ -3,7 +3,7 @@
 
 #include "anystream/microclusters/cluster_query.hpp"
 #include "anystream/microclusters/kernels.hpp"
-#include "stream_model.hpp"
+#include "stream_model_making.hpp"
 
 namespace anystream::bindings {
 

@@ -8,7 +8,7 @@
 #include "anystream/subspace/kernels.hpp"
 #include "anystream/subspace/level_query.hpp"
 #include "anystream/subspace/levels.hpp"
-#include "stream_model.hpp"
+#include "stream_model_making.hpp"
 
 namespace anystream::bindings {
 
