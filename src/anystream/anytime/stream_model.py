@@ -294,6 +294,8 @@ def _resumed(model: StreamClassifier, state: bytes) -> Query:
 
 def whole_number(name: str, value: object, least: int = 0) -> int:
     """A parameter that must be a whole number from `least` on."""
+    if type(value) is int and least <= value <= 2**62:
+        return value  # at once: this is asked for every record
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise ValueError(f"{name} is {value!r}; use a whole number from {least} on")
     return min(int(value), 2**62)
@@ -301,6 +303,8 @@ def whole_number(name: str, value: object, least: int = 0) -> int:
 
 def real_number(name: str, value: object) -> float:
     """A parameter that must be a number."""
+    if type(value) is float:
+        return value
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ValueError(f"{name} is {value!r}; use a number")
     return float(value)
