@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from anystream.microclusters import MicroClusterClassifier
 from anystream.subspace import LocustClassifier
 from benchmarks.locust.protocol import time_per_answer
-from benchmarks.locust.streams import load_stream
+from benchmarks.locust.streams import generated_stream, load_stream
 from benchmarks.table import machine, print_table
 
 PUBLISHED = {"covtype": ("7.4", "2.1"), "kdd": ("4.4", "1.1")}  # thousand points per second: LOCUST, micro-clusters
@@ -38,9 +38,9 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="learn the whole streams")
     most = None if parser.parse_args().full else 220_000
     learning, answering = [], []
-    for name in ("covtype", "kdd"):
-        if (stream := load_stream(name)) is None:
-            continue
+    loaded = [stream for name in ("covtype", "kdd") if (stream := load_stream(name)) is not None]
+    for stream in loaded or [generated_stream()]:
+        name = stream.name
         X, y, queries = stream.X[:most], stream.y[:most], stream.X[-5000:]
         models = {
             "LocustClassifier()": LocustClassifier(n_jobs=1, max_samples=10**6),
@@ -50,7 +50,7 @@ def main() -> None:
         }
         for label, model in models.items():
             rate = learn_rate(model, X, y, 4)
-            published = PUBLISHED[name][label.startswith("Micro")]
+            published = PUBLISHED.get(name, ("-", "-"))[label.startswith("Micro")]
             learning.append([name, label, f"{rate:.0f}", published, f"{model.memory_bytes_ / 1e6:.1f}"])
             if label.startswith("Locust"):
                 once, thirty = (time_per_answer(model, queries, samples) for samples in (1, 30))
