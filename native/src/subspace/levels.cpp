@@ -34,11 +34,12 @@ VoteRule Levels::make_rule() const {
 void Levels::drop_levels_beyond_memory() {
     const std::size_t copies = settings_.label_delay > 0 ? 2 : 1;
     const std::size_t each = copies * Level::most_bytes(shape(), dimensions_, classes_);
-    const std::size_t most = settings_.most_bytes / each;
+    const std::size_t fixed = bytes_beside_levels();
+    const std::size_t most = settings_.most_bytes > fixed ? (settings_.most_bytes - fixed) / each : 0;
     if (most == 0)
         throw std::invalid_argument("max_bytes is " + std::to_string(settings_.most_bytes) + ", but a level of " +
                                     std::to_string(settings_.level_size) + " points of " + std::to_string(dimensions_) +
-                                    " features takes up to " + std::to_string(each) +
+                                    " features takes up to " + std::to_string(each + fixed) +
                                     " bytes; allow more, or use a smaller level_size");
     if (most >= levels_.size()) return;
     levels_.erase(levels_.begin() + static_cast<std::ptrdiff_t>(most), levels_.end());
@@ -273,8 +274,12 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
     return model;
 }
 
+std::size_t Levels::bytes_beside_levels() const noexcept {
+    return sizeof(Levels) + rule_.kernel.own_bytes() + rule_.affinity.own_bytes();
+}
+
 std::size_t Levels::own_bytes() const noexcept {
-    std::size_t bytes = sizeof(Levels);
+    std::size_t bytes = bytes_beside_levels();
     for (const Level& level : levels_) bytes += sizeof(Level) + level.own_bytes();
     for (const Level& level : judged_) bytes += sizeof(Level) + level.own_bytes();
     return bytes;

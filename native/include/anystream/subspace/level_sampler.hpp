@@ -16,6 +16,7 @@ class Fading {
     [[nodiscard]] double at(std::uint32_t distance) const {
         return distance < table_.size() ? table_[distance] : compute(distance);
     }
+    [[nodiscard]] std::size_t own_bytes() const noexcept { return table_.capacity() * sizeof(double); }
 
   private:
     [[nodiscard]] double compute(std::uint32_t distance) const;

@@ -110,6 +110,7 @@ class Levels {
         return l == 0 ? StreamShares{} : StreamShares{class_seen_, seen_};
     }
     [[nodiscard]] VoteRule make_rule() const;
+    [[nodiscard]] std::size_t bytes_beside_levels() const noexcept;
     void drop_levels_beyond_memory();
     void learn_one(const float* x, std::int32_t point_class);
     void judge(const float* x, std::int32_t point_class);
