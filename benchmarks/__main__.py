@@ -6,6 +6,7 @@ TABLES = [
     "benchmarks.bayes_tree.speed",
     "benchmarks.neighbors.scan",
     "benchmarks.graph.speed",
+    "benchmarks.locust.rates",
 ]
 """The longer ones are named in docs/benchmarks.md."""
 

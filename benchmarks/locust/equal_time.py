@@ -1,77 +1,78 @@
 """Figure 2 of the LOCUST paper: LOCUST and the On-Demand classifier at the same time per answer.
 
-Time is the processor time of one thread for a batch of answers from the finished model, one clock for both; LOCUST gets
-the most samples whose time stays below that of On-Demand.
+Time is the processor time of one thread for a batch of answers from the finished model, one clock for both. LOCUST at 30
+samples meets On-Demand with as many clusters as take the same time; On-Demand with 1000 clusters meets LOCUST with the
+most samples that take no longer.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from anystream.microclusters import MicroClusterClassifier
 from anystream.subspace import LocustClassifier
-from benchmarks.locust.protocol import Classifier, run
-from benchmarks.locust.streams import load_stream
+from benchmarks.locust.protocol import Classifier, run, time_per_answer
+from benchmarks.locust.streams import STREAMS, Stream, load_stream
 from benchmarks.table import machine, print_table
 
+ALL = 10**6  # steps: more than there are clusters
+SAMPLES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 
-def time_per_answer(model: Any, queries: NDArray[np.float64], budget: int) -> float:
-    """Microseconds, the least of several runs."""
-    best = np.inf
-    for _ in range(7):
-        began = time.process_time()
-        model.classify(queries, budget=budget)
-        best = min(best, time.process_time() - began)
-    return best / len(queries) * 1e6
+
+def matched(stream: Stream) -> tuple[int, float, int, float]:
+    """As many clusters as take the time of 30 samples, that time in us; the samples of 1000 clusters, and their time."""
+    queries = stream.X[-4000:]
+    past = slice(max(-44_000, -len(stream.X)), -4000)
+    locust = LocustClassifier(n_jobs=1, max_samples=ALL).fit(stream.X[past], stream.y[past])
+    rival = MicroClusterClassifier(n_clusters=1000, n_jobs=1).fit(stream.X[past], stream.y[past])
+    thirty, thousand = time_per_answer(locust, queries, 30), time_per_answer(rival, queries, ALL)
+    clusters = max(10, int(float(f"{1000 * thirty / thousand:.2g}")))  # time is proportional to the clusters
+    samples = max((n for n in SAMPLES if time_per_answer(locust, queries, n) <= thousand), default=1)
+    return clusters, thirty, samples, thousand
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="ask five times as many records")
-    thin = 1 if parser.parse_args().full else 5
-    rows = []
-    for name in ("covtype", "kdd"):
+    parser.add_argument("--streams", nargs="+", default=["covtype", "kdd"], choices=STREAMS)
+    given = parser.parse_args()
+    for name in given.streams:
         if (stream := load_stream(name)) is None:
             continue
         classes = np.unique(stream.y)
-        queries = stream.X[-4000:]
-        past = slice(-104_000, -4000)
-        locust = LocustClassifier(n_jobs=1, max_samples=10**6).fit(stream.X[past], stream.y[past])
-        curve = {n: time_per_answer(locust, queries, n) for n in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)}
-        for q in (200, 1000):
-            rival = MicroClusterClassifier(n_clusters=q, n_jobs=1).fit(stream.X[past], stream.y[past])
-            its_time = time_per_answer(rival, queries, 10**6)
-            samples = max([n for n, its in curve.items() if its <= its_time], default=1)
-            for by_block in (True, False):
-                contestants = {
-                    "locust": Classifier(LocustClassifier(max_samples=10**6), [samples, 30], classes),
-                    "rival": Classifier(MicroClusterClassifier(n_clusters=q), [10**6], classes),
-                }
-                results, half = run(stream, contestants, by_block=by_block, thin=thin)
-                for part, where in (("first", slice(0, half)), ("second", slice(half, None))):
-                    rows.append(
-                        [
-                            f"{name}, {'by block' if by_block else 'chunks of 200'}, {part} half",
-                            q,
-                            f"{its_time:.1f}",
-                            f"{results['rival'].accuracy('1000000', where):.1f}",
-                            samples,
-                            f"{curve[samples]:.1f}",
-                            f"{results['locust'].accuracy(str(samples), where):.1f}",
-                            f"{results['locust'].accuracy('30', where):.1f}",
-                        ]
-                    )
-    print_table(
-        "LOCUST and On-Demand at the same time per answer",
-        ["stream", "clusters", "us", "On-Demand %", "samples", "us", "LOCUST %", "LOCUST % at 30 samples"],
-        rows,
-        [f"seed 0, one thread; {machine()}"],
-    )
+        clusters, thirty, samples, thousand = matched(stream)
+        rows = []
+        for by_block in (True, False):
+            contestants = {
+                "locust": Classifier(LocustClassifier(max_samples=ALL), sorted({samples, 30}), classes),
+                "matched": Classifier(MicroClusterClassifier(n_clusters=clusters), [ALL], classes),
+                "thousand": Classifier(MicroClusterClassifier(n_clusters=1000), [ALL], classes),
+            }
+            results, half = run(stream, contestants, by_block=by_block, thin=1 if given.full else 5)
+            for part, where in (("first", slice(0, half)), ("second", slice(half, None))):
+                rows.append(
+                    [
+                        f"{f'by block of {stream.block}' if by_block else 'chunks of 200'}, {part} half",
+                        f"{results['locust'].accuracy('30', where):.1f}",
+                        f"{results['matched'].accuracy(str(ALL), where):.1f}",
+                        f"{results['locust'].accuracy(str(samples), where):.1f}",
+                        f"{results['thousand'].accuracy(str(ALL), where):.1f}",
+                    ]
+                )
+        print_table(
+            f"{name}: accuracy (%) of LOCUST and On-Demand at the same time per answer",
+            [
+                f"at {thirty:.1f} us:",
+                "LOCUST, 30 samples",
+                f"On-Demand, {clusters} clusters",
+                f"at {thousand:.1f} us: LOCUST, {samples} samples",
+                "On-Demand, 1000 clusters",
+            ],
+            rows,
+            [f"seed 0, one thread; {machine()}"],
+        )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from anystream.microclusters import MicroClusterClassifier
 from anystream.subspace import LocustClassifier
-from benchmarks.locust.streams import load_stream
+from benchmarks.locust.protocol import time_per_answer
+from benchmarks.locust.streams import generated_stream, load_stream
 from benchmarks.table import machine, print_table
 
 PUBLISHED = {"covtype": ("7.4", "2.1"), "kdd": ("4.4", "1.1")}  # thousand points per second: LOCUST, micro-clusters
@@ -32,24 +33,14 @@ def learn_rate(model: Any, X: NDArray[np.float64], y: NDArray[np.int64], repeats
     return part / best / 1e3
 
 
-def answer_time(model: Any, queries: NDArray[np.float64], budget: int) -> float:
-    """Nanoseconds of processor time per answer, the least of several runs."""
-    best = np.inf
-    for _ in range(5):
-        began = time.process_time()
-        model.classify(queries, budget=budget)
-        best = min(best, time.process_time() - began)
-    return best / len(queries) * 1e9
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="learn the whole streams")
     most = None if parser.parse_args().full else 220_000
     learning, answering = [], []
-    for name in ("covtype", "kdd"):
-        if (stream := load_stream(name)) is None:
-            continue
+    loaded = [stream for name in ("covtype", "kdd") if (stream := load_stream(name)) is not None]
+    for stream in loaded or [generated_stream()]:
+        name = stream.name
         X, y, queries = stream.X[:most], stream.y[:most], stream.X[-5000:]
         models = {
             "LocustClassifier()": LocustClassifier(n_jobs=1, max_samples=10**6),
@@ -59,13 +50,14 @@ def main() -> None:
         }
         for label, model in models.items():
             rate = learn_rate(model, X, y, 4)
-            published = PUBLISHED[name][label.startswith("Micro")]
+            published = PUBLISHED.get(name, ("-", "-"))[label.startswith("Micro")]
             learning.append([name, label, f"{rate:.0f}", published, f"{model.memory_bytes_ / 1e6:.1f}"])
             if label.startswith("Locust"):
-                once, thirty = answer_time(model, queries, 1), answer_time(model, queries, 30)
-                answering.append([name, label, f"{1e6 / once:.0f}", "4", f"{once:.0f}", f"{thirty / 30:.0f}"])
+                once, thirty = (time_per_answer(model, queries, samples) for samples in (1, 30))
+                cells = [f"{1e3 / once:.0f}", "4", f"{1e3 * once:.0f}", f"{1e3 * thirty / 30:.0f}"]
             else:
-                answering.append([name, label, f"{1e6 / answer_time(model, queries, 10**6):.0f}", "-", "-", "-"])
+                cells = [f"{1e3 / time_per_answer(model, queries, 10**6):.0f}", "-", "-", "-"]
+            answering.append([name, label, *cells])
     print_table(
         "Learning, thousand points per second (one thread)", ["stream", "", "here", "published", "MB"], learning
     )

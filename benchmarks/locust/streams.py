@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.streams import available_datasets, load_dataset
+from anystream.streams import RandomRBF, available_datasets, load_dataset
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,16 @@ _PROTOCOLS = {  # data set, block, ask every, most records
     "elec2": ("elec2", 5_000, 5, None),
     "airlines": ("airlines", 10_000, 10, 100_000),
     "rialto": ("rialto", 8_000, 7, None),
+    "powersupply": ("powersupply", 5_000, 5, None),
 }
+
+STREAMS = ["covtype", "kdd", "covtype reversed", "kdd reversed", "elec2", "airlines", "rialto", "powersupply"]
+
+
+def generated_stream() -> Stream:
+    """As wide as covtype and with as many classes, for where no data set is."""
+    X, y = RandomRBF(n_features=54, n_classes=7, seed=0, n_records=220_000).take(220_000)
+    return Stream("generated", X, y, (), 20_000, 20)
 
 
 def load_stream(name: str) -> Stream | None:

@@ -229,36 +229,4 @@ auto bind_stream_model(nb::module_& m, const char* name, const char* doc) {
     return bound;
 }
 
-/// The models of `parts`, checked to be alike, with one class map each.
-template <typename Model>
-std::vector<std::shared_ptr<Model>> shares_to_merge(const std::vector<const StreamHandle<Model>*>& parts,
-                                                    const std::vector<std::vector<std::int32_t>>& class_maps,
-                                                    std::size_t classes) {
-    if (parts.empty()) throw std::invalid_argument("there is no model to merge");
-    require_equal("number of class maps", class_maps.size(), parts.size());
-    std::vector<std::shared_ptr<Model>> shares;
-    for (std::size_t p = 0; p < parts.size(); ++p) {
-        shares.push_back(parts[p]->share());
-        require_features(*shares[0], shares[p]->dimensions());
-        require_equal("length of a class map", class_maps[p].size(), shares[p]->classes());
-        for (const std::int32_t c : class_maps[p])
-            if (c < 0 || static_cast<std::size_t>(c) >= classes)
-                throw std::invalid_argument("class number " + std::to_string(c) + " is not below " +
-                                            std::to_string(classes));
-    }
-    return shares;
-}
-
-template <typename T>
-std::vector<T> vector_from(nb::dict given, const char* name) {
-    if (!given.contains(name)) throw std::invalid_argument(std::string("the array '") + name + "' is missing");
-    const auto array = nb::cast<Vector<T>>(given[name], false);
-    return {array.data(), array.data() + array.size()};
-}
-
-template <typename T>
-void put_array(nb::dict& all, const char* name, std::vector<T> values) {
-    all[name] = nb::cast(to_numpy(std::move(values)));
-}
-
 }  // namespace anystream::bindings

@@ -8,7 +8,7 @@
 #include "anystream/subspace/kernels.hpp"
 #include "anystream/subspace/level_query.hpp"
 #include "anystream/subspace/levels.hpp"
-#include "stream_model.hpp"
+#include "stream_model_making.hpp"
 
 namespace anystream::bindings {
 
@@ -18,38 +18,21 @@ using namespace anystream::subspace;
 using LevelsHandle = StreamHandle<Levels>;
 using BlocksHandle = StreamHandle<Blocks>;
 
-std::size_t whole(const char* name, std::int64_t value, std::int64_t least, std::int64_t most) {
-    if (value < least || value > most)
-        throw std::invalid_argument(std::string(name) + " is " + std::to_string(value) + "; use " +
-                                    std::to_string(least) + " to " + std::to_string(most));
-    return static_cast<std::size_t>(value);
-}
-
-double number(const char* name, double value, double least, double most) {
-    if (!(value >= least && value <= most))
-        throw std::invalid_argument(std::string(name) + " is " + std::to_string(value) + "; use " +
-                                    std::to_string(least) + " to " + std::to_string(most));
-    return value;
-}
-
-constexpr std::int64_t kMany = 1'000'000'000;
-
 LevelsSettings levels_settings(std::int64_t n_levels, std::int64_t level_size, std::int64_t stride,
                                std::int64_t n_ranges, std::int64_t support, double smoothing, double kernel,
-                               double affinity, std::int64_t class_floor, double class_cap, std::int64_t label_delay,
+                               double affinity, std::int64_t class_floor, std::int64_t label_delay,
                                std::int64_t max_bytes, std::uint64_t seed, std::vector<std::uint32_t> categorical) {
     LevelsSettings settings;
-    settings.levels = whole("n_levels", n_levels, 1, 16);
-    settings.level_size = whole("level_size", level_size, 2, static_cast<std::int64_t>(kMostPoints));
-    settings.stride = whole("stride", stride, 2, 64);
-    settings.ranges = whole("n_ranges", n_ranges, 2, static_cast<std::int64_t>(kMostRanges));
-    settings.support = whole("support", support, 1, static_cast<std::int64_t>(kMostPoints));
+    settings.levels = size("n_levels", n_levels, 1, 16);
+    settings.level_size = size("level_size", level_size, 2, static_cast<std::int64_t>(kMostPoints));
+    settings.stride = size("stride", stride, 2, 64);
+    settings.ranges = size("n_ranges", n_ranges, 2, static_cast<std::int64_t>(kMostRanges));
+    settings.support = size("support", support, 1, static_cast<std::int64_t>(kMostPoints));
     settings.smoothing = number("smoothing", smoothing, 1e-6, 1e6);
     settings.kernel = number("kernel", kernel, 0.0, 100.0);
     settings.affinity = number("affinity", affinity, 0.0, 100.0);
-    settings.class_floor = whole("class_floor", class_floor, 0, static_cast<std::int64_t>(kMostPoints));
-    settings.class_cap = number("class_cap", class_cap, 0.01, 1.0);
-    settings.label_delay = static_cast<std::int64_t>(whole("label_delay", label_delay, 0, kMany));
+    settings.class_floor = size("class_floor", class_floor, 0, static_cast<std::int64_t>(kMostPoints));
+    settings.label_delay = whole("label_delay", label_delay, 0, kMany);
     if (max_bytes >= 0) settings.most_bytes = static_cast<std::size_t>(max_bytes);
     settings.seed = seed;
     settings.categorical = std::move(categorical);
@@ -58,10 +41,10 @@ LevelsSettings levels_settings(std::int64_t n_levels, std::int64_t level_size, s
 
 using LevelsArguments =
     std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, double, double, double,
-               std::int64_t, double, std::int64_t, std::int64_t, std::uint64_t, std::vector<std::uint32_t>>;
+               std::int64_t, std::int64_t, std::int64_t, std::uint64_t, std::vector<std::uint32_t>>;
 
 /// What levels_settings made them from, for pickles.
-LevelsArguments arguments_of(const LevelsSettings& s) {
+LevelsArguments levels_arguments(const LevelsSettings& s) {
     const auto number_of = [](std::size_t value) { return static_cast<std::int64_t>(value); };
     const bool bounded = s.most_bytes != std::numeric_limits<std::size_t>::max();
     return {number_of(s.levels),
@@ -73,7 +56,6 @@ LevelsArguments arguments_of(const LevelsSettings& s) {
             s.kernel,
             s.affinity,
             number_of(s.class_floor),
-            s.class_cap,
             s.label_delay,
             bounded ? number_of(s.most_bytes) : -1,
             s.seed,
@@ -85,10 +67,10 @@ LevelsArguments arguments_of(const LevelsSettings& s) {
 BlocksSettings blocks_settings(std::int64_t block_size, std::int64_t n_ranges, double decay, std::int64_t max_blocks,
                                std::int64_t max_bytes, std::uint64_t seed, std::vector<std::uint32_t> categorical) {
     BlocksSettings settings;
-    settings.block_size = whole("block_size", block_size, 2, static_cast<std::int64_t>(kMostPoints));
-    settings.ranges = whole("n_ranges", n_ranges, 2, static_cast<std::int64_t>(kMostRanges));
+    settings.block_size = size("block_size", block_size, 2, static_cast<std::int64_t>(kMostPoints));
+    settings.ranges = size("n_ranges", n_ranges, 2, static_cast<std::int64_t>(kMostRanges));
     settings.decay = number("decay", decay, 0.0, 1000.0);
-    settings.most_blocks = whole("max_blocks", max_blocks, 1, kMany);
+    settings.most_blocks = size("max_blocks", max_blocks, 1, kMany);
     if (max_bytes >= 0) settings.most_bytes = static_cast<std::size_t>(max_bytes);
     settings.seed = seed;
     settings.categorical = std::move(categorical);
@@ -98,7 +80,7 @@ BlocksSettings blocks_settings(std::int64_t block_size, std::int64_t n_ranges, d
 using BlocksArguments = std::tuple<std::int64_t, std::int64_t, double, std::int64_t, std::int64_t, std::uint64_t,
                                    std::vector<std::uint32_t>>;
 
-BlocksArguments arguments_of(const BlocksSettings& s) {
+BlocksArguments blocks_arguments(const BlocksSettings& s) {
     const auto number_of = [](std::size_t value) { return static_cast<std::int64_t>(value); };
     const bool bounded = s.most_bytes != std::numeric_limits<std::size_t>::max();
     return {number_of(s.block_size),
@@ -126,12 +108,12 @@ BlockSampling block_sampling(double power, bool adaptive, double significance, s
     return {number("bias", power, 0.0, 100.0),
             adaptive,
             number("significance", significance, 0.0, 1e6),
-            static_cast<std::int64_t>(whole("min_points", min_points, 0, kMany)),
+            whole("min_points", min_points, 0, kMany),
             named<Dominant>(dominant, "dominant", {{"count", Dominant::count}, {"lift", Dominant::lift}}),
             named<Votes>(votes, "votes", {{"plain", Votes::plain}, {"gamma", Votes::gamma}}),
             named<Failed>(failed, "failed",
                           {{"fallback", Failed::fallback}, {"vote", Failed::vote}, {"silent", Failed::silent}}),
-            static_cast<std::int64_t>(whole("max_samples", max_samples, 1, kMany)),
+            whole("max_samples", max_samples, 1, kMany),
             number("error", error, 0.0, 0.999999)};
 }
 
@@ -142,102 +124,32 @@ void require_categorical(const std::vector<std::uint32_t>& columns, std::size_t 
             throw std::invalid_argument("categorical columns must rise and be below " + std::to_string(dimensions));
 }
 
-nb::dict level_arrays(const LevelsHandle& handle) {
-    auto arrays = handle.share()->arrays();
-    nb::dict all;
-    put_array(all, "value", std::move(arrays.value));
-    put_array(all, "point_class", std::move(arrays.point_class));
-    put_array(all, "arrival", std::move(arrays.arrival));
-    put_array(all, "level_state", std::move(arrays.level_state));
-    put_array(all, "constant", std::move(arrays.constant));
-    put_array(all, "cut", std::move(arrays.cut));
-    put_array(all, "cut_end", std::move(arrays.cut_end));
-    put_array(all, "regret", std::move(arrays.regret));
-    put_array(all, "class_seen", std::move(arrays.class_seen));
-    put_array(all, "seen", std::move(arrays.seen));
-    return all;
-}
-
-Levels levels_from(const LevelsSettings& settings, std::size_t dimensions, std::size_t classes, nb::dict given) {
+template <typename Settings>
+void check_settings(const Settings& settings, std::size_t dimensions) {
     require_categorical(settings.categorical, dimensions);
-    const Levels::Arrays arrays{vector_from<float>(given, "value"),
-                                vector_from<std::int32_t>(given, "point_class"),
-                                vector_from<std::int64_t>(given, "arrival"),
-                                vector_from<std::int64_t>(given, "level_state"),
-                                vector_from<float>(given, "constant"),
-                                vector_from<float>(given, "cut"),
-                                vector_from<std::int64_t>(given, "cut_end"),
-                                vector_from<double>(given, "regret"),
-                                vector_from<std::int64_t>(given, "class_seen"),
-                                vector_from<std::int64_t>(given, "seen")};
-    const nb::gil_scoped_release unlocked;
-    return Levels::from_arrays(settings, dimensions, classes, arrays);
 }
 
-/// How a handle is made, stored, widened and merged: the same for levels and blocks.
-template <typename Handle, typename Model, typename Settings, typename... Arguments>
-void bind_making(nb::class_<Handle>& bound, nb::dict (*arrays)(const Handle&),
-                 Model (*from)(const Settings&, std::size_t, std::size_t, nb::dict),
-                 Settings (*settings)(Arguments...)) {
-    bound
-        .def_static(
-            "empty",
-            [](const Settings& how, std::size_t dimensions) {
-                require_categorical(how.categorical, dimensions);
-                return std::make_unique<Handle>(Model(how, dimensions));
-            },
-            "settings"_a, "dimensions"_a, "A model without points.")
-        .def_static(
-            "from_arrays",
-            [from](const Settings& how, std::size_t dimensions, std::size_t classes, nb::dict given) {
-                return std::make_unique<Handle>(from(how, dimensions, classes, given));
-            },
-            "settings"_a, "dimensions"_a, "classes"_a, "arrays"_a, "A model from the arrays of another.")
-        .def("arrays", arrays, "Everything learned, as arrays by name.")
-        .def("__getstate__",
-             [arrays](const Handle& h) {
-                 const auto model = h.share();
-                 return nb::make_tuple(1, arguments_of(model->settings()), model->dimensions(), model->classes(),
-                                       arrays(h));
-             })
-        .def("__setstate__",
-             [from, settings](Handle& h, nb::tuple state) {
-                 if (state.size() != 5 || nb::cast<int>(state[0]) != 1)
-                     throw std::invalid_argument("this pickle was written by another version of anystream");
-                 using Tuple = decltype(arguments_of(std::declval<const Settings&>()));
-                 const Settings how = std::apply(settings, nb::cast<Tuple>(state[1]));
-                 new (&h) Handle(from(how, nb::cast<std::size_t>(state[2]), nb::cast<std::size_t>(state[3]),
-                                      nb::cast<nb::dict>(state[4])));
-             })
-        .def_static(
-            "merge",
-            [](const std::vector<const Handle*>& parts, const std::vector<std::vector<std::int32_t>>& class_maps,
-               std::size_t classes) {
-                const auto shares = shares_to_merge<Model>(parts, class_maps, classes);
-                const nb::gil_scoped_release unlocked;
-                std::vector<const Model*> models;
-                for (const auto& share : shares) models.push_back(share.get());
-                return std::make_unique<Handle>(Model::merged(models, class_maps, classes));
-            },
-            "parts"_a, "class_maps"_a, "classes"_a, "One model of the youngest points of all parts.")
-        .def(
-            "widen",
-            [](Handle& h, std::size_t dimensions, std::vector<std::uint32_t> categorical) {
-                require_categorical(categorical, dimensions);
-                h.change([&](Model& model) { model.widen(dimensions, std::move(categorical)); });
-            },
-            "dimensions"_a, "categorical"_a, "Add dimensions that are missing in all points so far.");
+template <typename Model>
+void bind_widening(nb::class_<StreamHandle<Model>>& bound) {
+    bound.def(
+        "widen",
+        [](StreamHandle<Model>& h, std::size_t dimensions, std::vector<std::uint32_t> categorical) {
+            require_categorical(categorical, dimensions);
+            h.change([&](Model& model) { model.widen(dimensions, std::move(categorical)); });
+        },
+        "dimensions"_a, "categorical"_a, "Add dimensions that are missing in all points so far.");
 }
 
 void bind_levels(nb::module_& m) {
     nb::class_<LevelsSettings>(m, "LocustLevelsSettings", "How levels remember and vote.")
         .def(nb::new_(&levels_settings), "n_levels"_a, "level_size"_a, "stride"_a, "n_ranges"_a, "support"_a,
-             "smoothing"_a, "kernel"_a, "affinity"_a, "class_floor"_a, "class_cap"_a, "label_delay"_a, "max_bytes"_a,
-             "seed"_a, "categorical"_a);
+             "smoothing"_a, "kernel"_a, "affinity"_a, "class_floor"_a, "label_delay"_a, "max_bytes"_a, "seed"_a,
+             "categorical"_a);
     bind_stream_query<LevelQuery>(m, "LocustLevelsQuery");
     auto bound =
         bind_stream_model<LevelQuery>(m, "LocustLevels", "Levels of points. Many threads may ask while one learns.");
-    bind_making(bound, &level_arrays, &levels_from, &levels_settings);
+    bind_making(bound, &levels_settings, &levels_arguments, &check_settings<LevelsSettings>);
+    bind_widening(bound);
     bound
         .def_prop_ro(
             "level_weights",
@@ -256,40 +168,7 @@ void bind_levels(nb::module_& m) {
                 for (std::size_t l = 0; l < model->size(); ++l) sizes.push_back(model->level(l).size());
                 return sizes;
             },
-            "How many points each level holds.")
-        .def_prop_ro("seen", [](const LevelsHandle& h) { return h.share()->seen(); }, "Points learned so far.");
-}
-
-nb::dict block_arrays(const BlocksHandle& handle) {
-    auto arrays = handle.share()->arrays();
-    nb::dict all;
-    put_array(all, "code", std::move(arrays.code));
-    put_array(all, "point_class", std::move(arrays.point_class));
-    put_array(all, "block_size", std::move(arrays.block_size));
-    put_array(all, "middle", std::move(arrays.middle));
-    put_array(all, "cut", std::move(arrays.cut));
-    put_array(all, "cut_end", std::move(arrays.cut_end));
-    put_array(all, "open_value", std::move(arrays.open_value));
-    put_array(all, "open_class", std::move(arrays.open_class));
-    put_array(all, "state", std::move(arrays.state));
-    put_array(all, "first_seen", std::move(arrays.first_seen));
-    return all;
-}
-
-Blocks blocks_from(const BlocksSettings& settings, std::size_t dimensions, std::size_t classes, nb::dict given) {
-    require_categorical(settings.categorical, dimensions);
-    const Blocks::Arrays arrays{vector_from<std::uint8_t>(given, "code"),
-                                vector_from<std::int32_t>(given, "point_class"),
-                                vector_from<std::int64_t>(given, "block_size"),
-                                vector_from<float>(given, "middle"),
-                                vector_from<float>(given, "cut"),
-                                vector_from<std::int64_t>(given, "cut_end"),
-                                vector_from<float>(given, "open_value"),
-                                vector_from<std::int32_t>(given, "open_class"),
-                                vector_from<std::int64_t>(given, "state"),
-                                vector_from<std::int64_t>(given, "first_seen")};
-    const nb::gil_scoped_release unlocked;
-    return Blocks::from_arrays(settings, dimensions, classes, arrays);
+            "How many points each level holds.");
 }
 
 void bind_blocks(nb::module_& m) {
@@ -302,29 +181,39 @@ void bind_blocks(nb::module_& m) {
     bind_stream_query<BlockQuery>(m, "LocustBlocksQuery");
     auto bound =
         bind_stream_model<BlockQuery>(m, "LocustBlocks", "Blocks of points. Many threads may ask while one learns.");
-    bind_making(bound, &block_arrays, &blocks_from, &blocks_settings);
-    bound
-        .def_prop_ro(
-            "block_sizes",
-            [](const BlocksHandle& h) {
-                const auto model = h.share();
-                std::vector<std::size_t> sizes;
-                for (std::size_t b = 0; b < model->size(); ++b) sizes.push_back(model->block(b).size());
-                return sizes;
-            },
-            "How many points each block holds, the newest last.")
-        .def_prop_ro("seen", [](const BlocksHandle& h) { return h.share()->seen(); }, "Points learned so far.");
+    bind_making(bound, &blocks_settings, &blocks_arguments, &check_settings<BlocksSettings>);
+    bind_widening(bound);
+    bound.def_prop_ro(
+        "block_sizes",
+        [](const BlocksHandle& h) {
+            const auto model = h.share();
+            std::vector<std::size_t> sizes;
+            for (std::size_t b = 0; b < model->size(); ++b) sizes.push_back(model->block(b).size());
+            return sizes;
+        },
+        "How many points each block holds, the newest last.");
 }
 
 void bind_kernels(nb::module_& m) {
     m.def(
-        "locust_mismatch",
-        [](Vector<std::uint8_t> a, Vector<std::uint8_t> b) {
-            require_equal("length of b", b.size(), a.size());
-            if (a.size() % kCodeBlock != 0) throw std::invalid_argument("codes come in blocks of 64");
-            return kernels().mismatch(a.data(), b.data(), a.size());
+        "locust_distances",
+        [](Vector<std::uint8_t> query, Matrix<std::uint8_t> rows, Vector<std::uint8_t> unrelated,
+           Vector<std::uint64_t> points, std::size_t first_word, std::size_t most) {
+            require_equal("columns of rows", rows.shape(1), query.size());
+            require_equal("length of unrelated", unrelated.size(), query.size());
+            if (query.size() % kCodeBlock != 0) throw std::invalid_argument("codes come in blocks of 64");
+            if (first_word >= points.size() || points.size() * 64 > rows.shape(0))
+                throw std::invalid_argument("points has more bits than there are rows, or fewer words than first_word");
+            std::vector<std::uint32_t> distance(most), place(most);
+            const std::size_t found =
+                kernels().distances({query.data(), rows.data(), unrelated.data(), query.size()}, points.data(),
+                                    points.size(), first_word, most, place.data(), distance.data());
+            place.resize(found);
+            distance.resize(found);
+            return std::make_pair(to_numpy(std::move(place)), to_numpy(std::move(distance)));
         },
-        "a"_a.noconvert(), "b"_a.noconvert(), "In how many places both codes are known and differ, for tests.");
+        "query"_a.noconvert(), "rows"_a.noconvert(), "unrelated"_a.noconvert(), "points"_a.noconvert(), "first_word"_a,
+        "most"_a, "The points found from a word on, and how far their codes are from the query's. For tests.");
     m.def(
         "locust_intersect",
         [](Vector<std::uint64_t> a, Vector<std::uint64_t> b, OutVector<std::uint64_t> out) {
@@ -341,10 +230,7 @@ void bind_kernels(nb::module_& m) {
         "locust_ranges",
         [](Vector<float> column, std::size_t n_ranges, bool categorical) {
             Ranges ranges(1, n_ranges, categorical ? std::vector<std::uint32_t>{0} : std::vector<std::uint32_t>{});
-            std::vector<float> values(column.data(), column.data() + column.size());
-            std::erase_if(values, [](float v) { return v != v; });
-            std::vector<std::uint32_t> scratch;
-            ranges.fit(0, values, scratch);
+            ranges.fit(as_span(column));
             std::vector<std::uint8_t> codes, code(ranges.code_stride(), kMissing);
             std::vector<float> row(ranges.float_stride());
             for (const float value : as_span(column)) {
@@ -364,7 +250,7 @@ void bind_subspace(nb::module_& m) {
     nb::exception<DamagedModel>(m, "DamagedModelError", PyExc_ValueError);
     nb::class_<SamplingSettings>(m, "LocustSamplingSettings", "When a query is done.")
         .def(nb::new_([](std::int64_t max_samples, double error) {
-                 return SamplingSettings{static_cast<std::int64_t>(whole("max_samples", max_samples, 1, kMany)),
+                 return SamplingSettings{whole("max_samples", max_samples, 1, kMany),
                                          number("error", error, 0.0, 0.999999)};
              }),
              "max_samples"_a, "error"_a);

@@ -221,7 +221,7 @@ class LocustSamplingSettings:
 class LocustLevelsSettings:
     """How levels remember and vote."""
 
-    def __init__(self, n_levels: int, level_size: int, stride: int, n_ranges: int, support: int, smoothing: float, kernel: float, affinity: float, class_floor: int, class_cap: float, label_delay: int, max_bytes: int, seed: int, categorical: Sequence[int]) -> None: ...
+    def __init__(self, n_levels: int, level_size: int, stride: int, n_ranges: int, support: int, smoothing: float, kernel: float, affinity: float, class_floor: int, label_delay: int, max_bytes: int, seed: int, categorical: Sequence[int]) -> None: ...
 
 class LocustLevelsQuery:
     """One classification in progress."""
@@ -309,7 +309,11 @@ class LocustLevels:
 
     @staticmethod
     def merge(parts: Sequence[LocustLevels], class_maps: Sequence[Sequence[int]], classes: int) -> LocustLevels:
-        """One model of the youngest points of all parts."""
+        """One model of all parts."""
+
+    @property
+    def seen(self) -> int:
+        """Points learned so far."""
 
     def widen(self, dimensions: int, categorical: Sequence[int]) -> None:
         """Add dimensions that are missing in all points so far."""
@@ -321,10 +325,6 @@ class LocustLevels:
     @property
     def level_sizes(self) -> list[int]:
         """How many points each level holds."""
-
-    @property
-    def seen(self) -> int:
-        """Points learned so far."""
 
 class LocustBlocksSettings:
     """How blocks remember."""
@@ -422,7 +422,11 @@ class LocustBlocks:
 
     @staticmethod
     def merge(parts: Sequence[LocustBlocks], class_maps: Sequence[Sequence[int]], classes: int) -> LocustBlocks:
-        """One model of the youngest points of all parts."""
+        """One model of all parts."""
+
+    @property
+    def seen(self) -> int:
+        """Points learned so far."""
 
     def widen(self, dimensions: int, categorical: Sequence[int]) -> None:
         """Add dimensions that are missing in all points so far."""
@@ -431,12 +435,10 @@ class LocustBlocks:
     def block_sizes(self) -> list[int]:
         """How many points each block holds, the newest last."""
 
-    @property
-    def seen(self) -> int:
-        """Points learned so far."""
-
-def locust_mismatch(a: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> int:
-    """In how many places both codes are known and differ, for tests."""
+def locust_distances(query: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], unrelated: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], points: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], first_word: int, most: int) -> tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C')]]:
+    """
+    The points found from a word on, and how far their codes are from the query's. For tests.
+    """
 
 def locust_intersect(a: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu')]) -> tuple[int, int, int, bool]:
     """
@@ -542,7 +544,11 @@ class MicroClusters:
 
     @staticmethod
     def merge(parts: Sequence[MicroClusters], class_maps: Sequence[Sequence[int]], classes: int) -> MicroClusters:
-        """One model of the clusters of all parts."""
+        """One model of all parts."""
+
+    @property
+    def seen(self) -> int:
+        """Points learned so far."""
 
     def widen(self, dimensions: int) -> None:
         """Add dimensions that are missing in all points so far."""
@@ -554,10 +560,6 @@ class MicroClusters:
     @property
     def horizon_points(self) -> int:
         """Points since the beginning of the chosen horizon."""
-
-    @property
-    def seen(self) -> int:
-        """Points learned so far."""
 
 def microcluster_distance(x: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], centroid: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> float:
     """The squared distance where both are numbers, for tests."""

@@ -129,8 +129,8 @@ class Level:
     def count(self, c):
         return self.y.count(c)
 
-    def insert(self, x, c, arrival, most):
-        place = self.place_for(c, most)
+    def insert(self, x, c, arrival, shares):
+        place = self.place_for(c, shares)
         if place == len(self.y):
             self.x.append(None), self.y.append(None), self.arrival.append(None)
         self.x[place], self.y[place], self.arrival[place] = np.asarray(x, dtype=np.float32), c, arrival
@@ -142,7 +142,7 @@ class Level:
             self.surprised |= bool(self.ranges.n_ranges(j) == 1 and not np.isnan(value) and value != self.constant[j])
         self.since_cut += 1
         grown = len(self.y) >= 2 * max(self.size_at_cut, 1)
-        if grown or self.since_cut >= 2 * self.capacity or (self.surprised and self.since_cut * 8 >= len(self.y)):
+        if grown or self.since_cut >= 4 * self.capacity or (self.surprised and self.since_cut * 8 >= len(self.y)):
             self.cut_again()
 
     def cut_again(self):
@@ -153,14 +153,26 @@ class Level:
             self.constant[j] = known[0] if len(known) else np.nan
         self.since_cut, self.size_at_cut, self.surprised = 0, len(self.y), False
 
-    def place_for(self, c, most):
-        oldest_first = sorted(range(len(self.y)), key=lambda p: self.arrival[p])
-        if self.count(c) >= most:
-            return next(p for p in oldest_first if self.y[p] == c)
+    def place_for(self, c, shares):
+        """`shares`: of the stream, by class; None in the first level, where no class is entitled to anything."""
         if len(self.y) < self.capacity:
             return len(self.y)
+        oldest_first = sorted(range(len(self.y)), key=lambda p: self.arrival[p])
         free = [p for p in oldest_first if self.count(self.y[p]) > self.floor]
-        return (free or oldest_first)[0]
+        beyond = [p for p in free if shares and self.count(self.y[p]) + (self.y[p] == c) > shares[self.y[p]]]
+        return (beyond or free or oldest_first)[0]
+
+    def unrelated(self):
+        """How many ranges unrelated values are apart on average."""
+        return max(1, math.floor((self.n_ranges - 1 / self.n_ranges) / 3 + 0.5))
+
+    def distance(self, query, code):
+        """By how many ranges codes are apart; two categories by as many as unrelated values are on average."""
+        apart = 0
+        for j, (a, b) in enumerate(zip(query, code, strict=True)):
+            if MISSING not in (a, b):
+                apart += self.unrelated() * (a != b) if j in self.ranges.categorical else abs(a - b)
+        return apart
 
     def weight(self, members, classes):
         n_v, n = len(members), len(self.y)
@@ -175,7 +187,7 @@ class Level:
         s = 1 - n_v / n
         return float(np.float32(max(0.0, kl) * s + 0.01 * s + 1e-6))
 
-    def sample(self, x, classes, random, support=24, smoothing=1.0, kernel=1.0, affinity=0.3):
+    def sample(self, x, classes, random, support=24, smoothing=1.0, kernel=0.5, affinity=0.2):
         """The vote of one sample, as an array over the classes."""
         n, d = len(self.y), len(x)
         query, codes = self.ranges.code(x), [self.ranges.code(p) for p in self.x]
@@ -187,9 +199,7 @@ class Level:
             for j in range(d)
         ]
         weights = [self.weight(members, classes) for members in lists]
-        mismatch = [
-            sum(a != b and MISSING not in (a, b) for a, b in zip(query, codes[p], strict=True)) for p in range(n)
-        ]
+        distance = [self.distance(query, code) for code in codes]
         inside, pure = None, False
         for j in draw_dimensions(weights, random):
             narrowed = lists[j] if inside is None else inside & lists[j]
@@ -200,17 +210,17 @@ class Level:
             if pure or len(inside) <= support:
                 break
         if inside is None:
-            return math.exp(-affinity * d) * prior
+            return math.exp(-affinity * d * self.unrelated()) * prior
         counts = np.zeros(classes)
         if not pure and len(inside) <= 64:
-            best = min(mismatch[p] for p in inside)
+            best = min(distance[p] for p in inside)
             for p in inside:
-                counts[self.y[p]] += math.exp(-kernel * (mismatch[p] - best))
+                counts[self.y[p]] += math.exp(-kernel * (distance[p] - best))
         else:
             words = (self.capacity + 63) // 64
             first = random.next() % words
             order = sorted(inside, key=lambda p: ((p // 64 - first) % words, p))
-            best = min(mismatch[p] for p in order[:8])
+            best = min(distance[p] for p in order[:8])
             for p in inside:
                 counts[self.y[p]] += 1
         return math.exp(-affinity * best) * (counts + smoothing * prior) / (counts.sum() + smoothing)
@@ -228,33 +238,31 @@ class Levels:
         stride=4,
         n_ranges=8,
         floor=2,
-        cap=0.5,
         delay=0,
         seed=0,
         categorical=(),
         **vote,
     ):
         self.classes, self.stride, self.delay, self.seed, self.vote = classes, stride, delay, seed, vote
-        self.cap, self.level_size, self.class_seen = cap, level_size, [0] * classes
+        self.level_size, self.class_seen = level_size, [0] * classes
         self.levels = [Level(level_size, n_ranges, floor, categorical) for _ in range(n_levels)]
         self.judged, self.regret, self.seen = self.levels, np.zeros(n_levels), 0
 
     def learn(self, x, c):
         if self.delay and self.seen % self.delay == 0:
             self.judged = [self.copy(level) for level in self.levels]
-        if self.seen % 64 == 63:
+        lot = mix((self.seed + GOLDEN * (self.seen + 1)) & MASK)
+        if lot < 2**57:
             self.judge(x, c)
         for k, level in enumerate(self.levels):
-            if self.seen % self.stride**k == 0 or level.count(c) < level.floor:
-                level.insert(x, c, self.seen, self.most_of_class(k, c))
+            if lot % self.stride**k == 0 or level.count(c) < level.floor:
+                level.insert(x, c, self.seen, self.shares(k))
         self.seen += 1
         self.class_seen[c] += 1
 
-    def most_of_class(self, k, c):
-        if len(self.levels) < 3 or k < len(self.levels) - 2:
-            return self.level_size
-        share = max(self.cap, self.class_seen[c] / self.seen if self.seen else 1.0)
-        return max(1, math.ceil(share * self.level_size))
+    def shares(self, k):
+        """How many places of a level each class is entitled to."""
+        return [n * self.level_size / self.seen for n in self.class_seen] if k and self.seen else None
 
     @staticmethod
     def copy(level):

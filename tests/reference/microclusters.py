@@ -66,7 +66,8 @@ class MicroClusters:
 
     def learn(self, x, label):
         self.all.append(x)
-        if self.seen >= self.choose_every and self.seen % self.hold_back == 0:
+        lot = (self.seen * 0x9E3779B97F4A7C15 % 2**64) >> 32
+        if self.seen >= self.choose_every and lot % self.hold_back == 0:
             self.held.append((x, label))
         else:
             self.place(x, label, self.seen)

@@ -84,9 +84,9 @@ def test_blocks_leave_with_the_probability_that_equation_10_adds_up():
     X[1] = 1
     y = np.arange(16) % 2
     kept = []
-    for seed in range(20):
+    for seed in range(12):
         model = BlockLocustClassifier(block_size=16, decay=0.2, max_blocks=100, seed=seed)
-        for _ in range(60):
+        for _ in range(40):
             model.partial_fit(X, y)
         kept.append(len(model.model_.block_sizes))
     assert np.mean(kept) == pytest.approx(1 / (1 - 2**-0.2), abs=1.0)

@@ -33,6 +33,28 @@ def test_a_certified_label_is_that_of_all_samples(form):
     assert (stops.steps < 120).any()
 
 
+def tied(form, n=40, **parameters):
+    """A model and records for which two classes have exactly equal chances: each feature speaks for one of them.
+
+    The last feature was constant in training and is never drawn; it only gives each record samples of its own.
+    """
+    a, b = np.tile([0.0, 1.0, 0.0], (n, 1)), np.tile([1.0, 0.0, 0.0], (n, 1))
+    model = form(max_samples=4000, **parameters).fit(np.vstack([a, b]), [0] * n + [1] * n)
+    return model, np.column_stack([np.zeros((1500, 2)), np.arange(1500.0)])
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("confidence", [0.6, 0.9])
+def test_where_no_class_wins_the_sequential_test_announces_one_no_more_often_than_it_may(form, confidence):
+    extra = {"n_levels": 1} if form is LocustClassifier else {"bias": "proportional"}
+    model, records = tied(form, confidence=confidence, **extra)
+    assert model.predict_proba(records, budget=500).mean(axis=0) == pytest.approx([0.5, 0.5], abs=0.02)
+    announced = (model.classify(records, budget=500).steps < 500).mean()  # later: all samples but few
+    assert 0.0 < announced < 1.0 - confidence
+    model.set_params(confidence=None)
+    assert set(model.predict(records, budget=Budget(steps=5))) == {0, 1}
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_the_sequential_test_errs_no_more_often_than_it_says(form):
     X, y = blobs(800, classes=2, seed=1)
@@ -79,6 +101,16 @@ def test_categories_can_be_named():
         model.learn_one({"age": i % 7, "city": i % 5}, i % 5 in (1, 3))
     assert model.predict_one({"age": 3, "city": 1}) is True
     assert model.predict_one({"age": 3, "city": 2}) is False
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
+@pytest.mark.parametrize("column", ["city", 4])
+def test_a_categorical_column_that_a_table_lacks_is_refused(form, learn, column):
+    model = form(categorical=[0, column])
+    with pytest.raises(ValueError, match=f"categorical names {column!r}, which is not there"):
+        getattr(model, learn)(*blobs(50))
+    assert not hasattr(model, "columns_")
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -217,7 +249,7 @@ def test_merging_keeps_the_youngest_points_of_all_parts():
         (LocustClassifier, {"n_levels": 0}, "n_levels is 0"),
         (LocustClassifier, {"level_size": 70_000}, "level_size is 70000; use 2 to 65535"),
         (LocustClassifier, {"n_ranges": 1}, "n_ranges is 1"),
-        (LocustClassifier, {"class_cap": 0.0}, "class_cap is 0"),
+        (LocustClassifier, {"affinity": -1.0}, "affinity is -1"),
         (LocustClassifier, {"confidence": 1.0}, "confidence is 1.0"),
         (LocustClassifier, {"label_delay": -1}, "label_delay is -1"),
         (LocustClassifier, {"smoothing": "much"}, "smoothing is 'much'; use a number"),

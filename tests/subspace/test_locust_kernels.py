@@ -21,11 +21,31 @@ def test_bit_sets(seed, words, density):
     assert exceeds == bool((a & ~b & 1).any())
 
 
-@given(seed=st.integers(0, 10_000), blocks=st.integers(1, 4))
-def test_mismatch(seed, blocks):
+@given(
+    seed=st.integers(0, 10_000),
+    blocks=st.integers(1, 3),
+    words=st.integers(1, 3),
+    most=st.integers(1, 80),
+    largest=st.sampled_from([3, 254]),
+)
+def test_distances(seed, blocks, words, most, largest):
     random = np.random.default_rng(seed)
-    a, b = random.choice([0, 1, 2, 254, MISSING], size=(2, 64 * blocks)).astype(np.uint8)
-    assert _native.locust_mismatch(a, b) == ((a != b) & (a != MISSING) & (b != MISSING)).sum()
+    size = 64 * blocks
+    query, *rows = random.integers(0, largest + 1, size=(1 + 64 * words, size)).astype(np.uint8)
+    rows = np.array(rows)
+    for codes in (query, rows):
+        codes[random.random(codes.shape) < 0.1] = MISSING
+    unrelated = np.where(random.random(size) < 0.3, random.integers(1, 86, size), 0).astype(np.uint8)
+    members = random.random(64 * words) < 0.4
+    points = np.packbits(members, bitorder="little").view(np.uint64)
+    first = int(random.integers(words))
+    place, distance = _native.locust_distances(query, rows, unrelated, points, first, most)
+    order = np.roll(np.arange(64 * words), -64 * first)
+    assert place.tolist() == [p for p in order if members[p]][:most]
+    apart = np.abs(query.astype(int) - rows.astype(int))
+    apart = np.where(unrelated > 0, unrelated * (apart > 0), apart)
+    apart[(query == MISSING) | (rows == MISSING)] = 0
+    assert distance.tolist() == apart.sum(axis=1)[place].tolist()
 
 
 @given(

@@ -75,13 +75,24 @@ void Clusters::declare_classes(std::size_t classes) {
 
 // -- learning -------------------------------------------------------------------------------------------------------
 
+namespace {
+
+/// One point in `one_in`, spread evenly but not by turns: classes that come in a cycle might never have theirs.
+bool is_held_back(std::int64_t time, std::int64_t one_in) noexcept {
+    constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ULL;
+    const std::uint64_t lot = static_cast<std::uint64_t>(time) * kGolden >> 32;
+    return lot % static_cast<std::uint64_t>(one_in) == 0;
+}
+
+}  // namespace
+
 void Clusters::learn(std::span<const double> values, std::span<const std::int32_t> labels) {
     horizon_.clear();
     for (std::size_t i = 0; i < labels.size(); ++i) {
         const double* x = values.data() + i * dimensions_;
         count_in(x);
         const bool settled = seen_ >= settings_.choose_every;  // before that every point is needed
-        if (settled && seen_ % settings_.hold_back == 0) {
+        if (settled && is_held_back(seen_, settings_.hold_back)) {
             held_value_.insert(held_value_.end(), x, x + dimensions_);
             held_class_.push_back(labels[i]);
         } else {

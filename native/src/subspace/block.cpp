@@ -28,14 +28,7 @@ Block::Block(std::span<const float> values, std::span<const std::int32_t> point_
       ranges_(dimensions, ranges, categorical),
       class_size_(count_classes(point_class, classes)),
       first_word_(lay_out_words(class_size_)) {
-    std::vector<float> column;
-    std::vector<std::uint32_t> scratch;
-    for (std::size_t j = 0; j < dimensions; ++j) {
-        column.clear();
-        for (std::size_t p = 0; p < size_; ++p)
-            if (const float value = values[p * dimensions + j]; value == value) column.push_back(value);
-        ranges_.fit(j, column, scratch);
-    }
+    ranges_.fit(values);
     std::vector<float> row(ranges_.float_stride(), std::numeric_limits<float>::quiet_NaN());
     std::vector<std::uint8_t> code(ranges_.code_stride(), kMissing), codes(size_ * dimensions);
     for (std::size_t p = 0; p < size_; ++p) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "anystream/damaged_model.hpp"
+#include "anystream/subspace/cut_arrays.hpp"
 #include "anystream/subspace/random.hpp"
 
 namespace anystream::subspace {
@@ -181,10 +182,7 @@ Blocks::Arrays Blocks::arrays() const {
         append(out.point_class, block->point_classes());
         append(out.middle, block->middles());
         out.block_size.push_back(static_cast<std::int64_t>(block->size()));
-        for (std::size_t j = 0; j < dimensions_; ++j) {
-            append(out.cut, block->ranges().cuts(j));
-            out.cut_end.push_back(static_cast<std::int64_t>(out.cut.size()));
-        }
+        append_cuts(block->ranges(), out.cut, out.cut_end);
     }
     out.open_value = open_value_;
     out.open_class = open_class_;
@@ -203,7 +201,6 @@ Blocks Blocks::from_arrays(BlocksSettings settings, std::size_t dimensions, std:
     require(in.code.size() == in.point_class.size() * dimensions, "points and classes differ in number");
     require(in.open_value.size() == in.open_class.size() * dimensions, "open points and classes differ in number");
     require(in.open_class.size() <= model.settings_.block_size, "the open block is too large");
-    require(in.cut_end.size() == in.block_size.size() * dimensions, "not every feature has ranges");
     require(std::all_of(in.point_class.begin(), in.point_class.end(), known), "a point has no class");
     require(std::all_of(in.open_class.begin(), in.open_class.end(), known), "an open point has no class");
     require(std::none_of(in.middle.begin(), in.middle.end(), [](float v) { return std::isinf(v); }),
@@ -215,25 +212,14 @@ Blocks Blocks::from_arrays(BlocksSettings settings, std::size_t dimensions, std:
                 in.state[3] <= (in.block_size.empty() ? 0 : 1),
             "their counters do not agree");
     require(in.first_seen.size() == classes, "not every class has a time");
-    std::size_t point = 0, cut = 0, middle = 0;
+    std::size_t point = 0, middle = 0;
+    CutReader cuts(in.cut, in.cut_end);
     for (std::size_t b = 0; b < in.block_size.size(); ++b) {
         require(in.block_size[b] > 0 && in.block_size[b] <= static_cast<std::int64_t>(model.settings_.block_size) &&
                     point + static_cast<std::size_t>(in.block_size[b]) <= in.point_class.size(),
                 "a block has more points than there are");
         const auto size = static_cast<std::size_t>(in.block_size[b]);
-        Ranges ranges(dimensions, model.settings_.ranges, model.settings_.categorical);
-        for (std::size_t j = 0; j < dimensions; ++j) {
-            const std::int64_t end = in.cut_end[b * dimensions + j];
-            const std::size_t most = (ranges.is_categorical(j) ? kMostRanges : model.settings_.ranges) - 1;
-            require(end >= static_cast<std::int64_t>(cut) && static_cast<std::size_t>(end) <= in.cut.size() &&
-                        static_cast<std::size_t>(end) - cut <= most,
-                    "a feature has too many ranges");
-            const std::span<const float> cuts(in.cut.data() + cut, static_cast<std::size_t>(end) - cut);
-            for (std::size_t i = 0; i < cuts.size(); ++i)
-                require(std::isfinite(cuts[i]) && (i == 0 || cuts[i - 1] < cuts[i]), "limits do not rise");
-            ranges.set(j, cuts);
-            cut = static_cast<std::size_t>(end);
-        }
+        Ranges ranges = cuts.next(dimensions, model.settings_.ranges, model.settings_.categorical);
         std::size_t all_ranges = 0;
         for (std::size_t j = 0; j < dimensions; ++j) all_ranges += ranges.ranges(j);
         require(middle + all_ranges <= in.middle.size(), "not every range has a middle");
@@ -247,8 +233,8 @@ Blocks Blocks::from_arrays(BlocksSettings settings, std::size_t dimensions, std:
                                                               std::span(in.point_class.data() + point, size), classes));
         point += size;
     }
-    require(point == in.point_class.size() && cut == in.cut.size() && middle == in.middle.size(),
-            "there are points or limits of no block");
+    require(point == in.point_class.size() && middle == in.middle.size(), "there are points or middles of no block");
+    cuts.end();
     model.open_value_ = in.open_value;
     model.open_class_ = in.open_class;
     model.first_seen_ = in.first_seen;

@@ -11,6 +11,7 @@ namespace anystream::subspace {
 
 namespace {
 
+constexpr std::int64_t kCutEvery = 4;      // times as many insertions as there are places
 constexpr std::int64_t kFewSurprises = 8;  // a surprise waits until an eighth of the points is new
 
 }  // namespace
@@ -26,7 +27,7 @@ Level::Level(const LevelShape& shape, std::size_t dimensions, std::size_t classe
       class_size_(classes, 0),
       new_code_(ranges_.code_stride(), kMissing) {
     constant_.assign(dimensions, std::numeric_limits<float>::quiet_NaN());
-    note_constants();
+    note_single();
     lists_.lay_out(ranges_, classes);
 }
 
@@ -46,20 +47,25 @@ double Level::weight(std::size_t list) const {
     return std::max(0.0, divergence) * selectivity + 0.01 * selectivity + 1e-6;
 }
 
-std::size_t Level::place_for(std::size_t c, std::size_t most) const noexcept {
-    if (class_size_[c] >= most) return static_cast<std::size_t>(oldest_[c]);
+std::size_t Level::place_for(std::size_t c, const StreamShares& shares) const noexcept {
     if (size_ < shape_.capacity) return size_;
-    std::int64_t best = -1, protected_best = -1;  // places: of any point that may leave, and of any point at all
+    std::int32_t beyond_share = -1, beyond_floor = -1, any = -1;  // the oldest point of such classes
+    const auto note = [&](std::int32_t& oldest, std::int32_t place) {
+        const auto arrival = [&](std::int32_t at) { return arrival_[static_cast<std::size_t>(at)]; };
+        if (oldest < 0 || arrival(place) < arrival(oldest)) oldest = place;
+    };
     for (std::size_t other = 0; other < classes_; ++other) {
-        const std::int64_t place = oldest_[other];
-        if (place < 0) continue;
-        const auto older = [&](std::int64_t than) {
-            return than < 0 || arrival_[static_cast<std::size_t>(place)] < arrival_[static_cast<std::size_t>(than)];
-        };
-        if (older(protected_best)) protected_best = place;
-        if (class_size_[other] > shape_.floor && older(best)) best = place;
+        if (oldest_[other] < 0) continue;
+        const std::size_t size = class_size_[other];
+        if (size <= shape_.floor) {
+            note(any, oldest_[other]);
+        } else if (shares.exceeded(other, size + (other == c), shape_.capacity)) {
+            note(beyond_share, oldest_[other]);
+        } else {
+            note(beyond_floor, oldest_[other]);
+        }
     }
-    return static_cast<std::size_t>(best >= 0 ? best : protected_best);
+    return static_cast<std::size_t>(beyond_share >= 0 ? beyond_share : beyond_floor >= 0 ? beyond_floor : any);
 }
 
 void Level::unlink_oldest(std::size_t c) noexcept {
@@ -78,9 +84,9 @@ void Level::link_newest(std::size_t place, std::size_t c) noexcept {
     ++class_size_[c];
 }
 
-void Level::insert(const float* x, std::int32_t point_class, std::int64_t arrival, std::size_t most) {
+void Level::insert(const float* x, std::int32_t point_class, std::int64_t arrival, const StreamShares& shares) {
     const auto c = static_cast<std::size_t>(point_class);
-    const std::size_t place = place_for(c, most), stride = ranges_.code_stride();
+    const std::size_t place = place_for(c, shares), stride = ranges_.code_stride();
     lists_.weights.clear();
     ranges_.encode(x, new_code_.data());
     if (place == size_) {
@@ -113,30 +119,24 @@ void Level::insert(const float* x, std::int32_t point_class, std::int64_t arriva
 
 bool Level::is_due() const noexcept {
     const auto size = static_cast<std::int64_t>(size_), capacity = static_cast<std::int64_t>(shape_.capacity);
-    return size >= 2 * std::max<std::int64_t>(size_at_cut_, 1) || since_cut_ >= 2 * capacity ||
+    return size >= 2 * std::max<std::int64_t>(size_at_cut_, 1) || since_cut_ >= kCutEvery * capacity ||
            (surprised_ && since_cut_ * kFewSurprises >= size);
 }
 
-/// The dimensions with one range; their values are in `constant_` already.
-void Level::note_constants() {
+/// Which dimensions have one range.
+void Level::note_single() {
     single_.clear();
     for (std::size_t j = 0; j < dimensions_; ++j)
         if (ranges_.ranges(j) == 1) single_.push_back(static_cast<std::uint32_t>(j));
 }
 
 void Level::cut_again() {
-    std::vector<float> column;
-    std::vector<std::uint32_t> scratch;
-    for (std::size_t j = 0; j < dimensions_; ++j) {
-        column.clear();
-        for (std::size_t p = 0; p < size_; ++p) {
-            const float value = values_[p * dimensions_ + j];
-            if (value == value) column.push_back(value);
-        }
-        ranges_.fit(j, column, scratch);
-        constant_[j] = column.empty() ? std::numeric_limits<float>::quiet_NaN() : column[0];
-    }
-    note_constants();
+    ranges_.fit(values_);
+    note_single();
+    std::fill(constant_.begin(), constant_.end(), std::numeric_limits<float>::quiet_NaN());
+    for (const std::uint32_t j : single_)
+        for (std::size_t p = 0; p < size_ && constant_[j] != constant_[j]; ++p)
+            constant_[j] = values_[p * dimensions_ + j];
     surprised_ = false;
     since_cut_ = 0;
     size_at_cut_ = static_cast<std::int64_t>(size_);
@@ -176,7 +176,7 @@ void Level::widen(std::size_t dimensions, std::vector<std::uint32_t> categorical
     dimensions_ = dimensions;
     ranges_ = std::move(wider);
     constant_.resize(dimensions, std::numeric_limits<float>::quiet_NaN());
-    note_constants();
+    note_single();
     new_code_.assign(ranges_.code_stride(), kMissing);
     rebuild_lists();
 }
@@ -191,7 +191,7 @@ void Level::restore(const Memory& memory, Ranges ranges) {
     since_cut_ = memory.since_cut;
     size_at_cut_ = memory.size_at_cut;
     surprised_ = memory.surprised;
-    note_constants();
+    note_single();
     next_.assign(size_, -1);
     std::fill(oldest_.begin(), oldest_.end(), -1);
     std::fill(newest_.begin(), newest_.end(), -1);

@@ -12,12 +12,6 @@ namespace {
 
 constexpr std::int32_t kMixed = -1;
 
-/// Calls visit(point) for the set bits of word w.
-template <typename Visit>
-void each_bit(std::uint64_t word, std::size_t w, Visit&& visit) {
-    for (; word != 0; word &= word - 1) visit(w * 64 + static_cast<std::size_t>(std::countr_zero(word)));
-}
-
 std::size_t first_point(const std::uint64_t* points) noexcept {
     std::size_t w = 0;
     while (points[w] == 0) ++w;
@@ -26,12 +20,15 @@ std::size_t first_point(const std::uint64_t* points) noexcept {
 
 }  // namespace
 
-VoteRule::VoteRule(std::size_t support_, double smoothing_, double kernel_, double affinity_, std::size_t dimensions)
-    : support(support_), smoothing(smoothing_), kernel(dimensions + 1), affinity(dimensions + 1) {
-    for (std::size_t m = 0; m <= dimensions; ++m) {
-        kernel[m] = portable_exp(-kernel_ * static_cast<double>(m));
-        affinity[m] = portable_exp(-affinity_ * static_cast<double>(m));
-    }
+Fading::Fading(double rate) : rate_(rate) {
+    constexpr std::uint32_t kCommon = 1024;
+    table_.reserve(kCommon);
+    for (std::uint32_t distance = 0; distance < kCommon; ++distance) table_.push_back(compute(distance));
+}
+
+double Fading::compute(std::uint32_t distance) const {
+    constexpr double kFaintest = 1e-200;
+    return std::max(kFaintest, portable_exp(-rate_ * static_cast<double>(distance)));
 }
 
 void LevelView::look(const Level& level, const float* x) {
@@ -93,7 +90,7 @@ void LevelSampler::sample(const Level& level, const LevelView& view, const VoteR
         if (size <= rule.support) break;
     }
     if (points == nullptr) {
-        vote.prior = rule.affinity.back();  // nothing to go by: the level's class shares, softly
+        vote.prior = rule.affinity.at(rule.apart);  // nothing to go by: the level's class shares, softly
     } else if (pure_class == kMixed && size <= kMostWeighed) {
         vote_weighed(level, view, rule, points, vote);
     } else {
@@ -103,22 +100,14 @@ void LevelSampler::sample(const Level& level, const LevelView& view, const VoteR
 
 void LevelSampler::vote_weighed(const Level& level, const LevelView& view, const VoteRule& rule,
                                 const std::uint64_t* points, Vote& vote) {
-    const Kernels& kernel = kernels();
-    std::uint32_t mismatch[kMostWeighed];
-    std::int32_t point_class[kMostWeighed];
-    std::size_t members = 0;
-    std::uint32_t best = ~0U;
-    for (std::size_t w = 0; w < level.lists().words(); ++w) {
-        each_bit(points[w], w, [&](std::size_t p) {
-            mismatch[members] = kernel.mismatch(view.code.data(), level.code(p), view.code.size());
-            point_class[members] = level.point_class(p);
-            best = std::min(best, mismatch[members++]);
-        });
-    }
+    const std::size_t members = kernels().distances(level.codes(view.code.data()), points, level.lists().words(), 0,
+                                                    kMostWeighed, place_, distance_);
+    const std::uint32_t best = *std::min_element(distance_, distance_ + members);
     double sum = 0.0;
-    for (std::size_t i = 0; i < members; ++i) sum += rule.kernel[mismatch[i] - best];
-    const double scale = rule.affinity[best] / (sum + rule.smoothing);
-    for (std::size_t i = 0; i < members; ++i) vote.add(point_class[i], rule.kernel[mismatch[i] - best] * scale);
+    for (std::size_t i = 0; i < members; ++i) sum += rule.kernel.at(distance_[i] - best);
+    const double scale = rule.affinity.at(best) / (sum + rule.smoothing);
+    for (std::size_t i = 0; i < members; ++i)
+        vote.add(level.point_class(place_[i]), rule.kernel.at(distance_[i] - best) * scale);
     vote.prior = rule.smoothing * scale;
 }
 
@@ -127,18 +116,10 @@ void LevelSampler::vote_counted(const Level& level, const LevelView& view, const
                                 Generator& random, Vote& vote) {
     const Kernels& kernel = kernels();
     const std::size_t words = level.lists().words();
-    std::size_t looked_at = 0;
-    std::uint32_t best = ~0U;
-    std::size_t w = random.next() % words;
-    for (std::size_t turn = 0; turn < words && looked_at < kLookedAt; ++turn) {
-        each_bit(points[w], w, [&](std::size_t p) {
-            if (looked_at == kLookedAt) return;
-            best = std::min(best, kernel.mismatch(view.code.data(), level.code(p), view.code.size()));
-            ++looked_at;
-        });
-        w = w + 1 == words ? 0 : w + 1;
-    }
-    const double scale = rule.affinity[best] / (size + rule.smoothing);
+    const std::size_t looked_at = kernel.distances(level.codes(view.code.data()), points, words, random.next() % words,
+                                                   kLookedAt, place_, distance_);
+    const std::uint32_t best = *std::min_element(distance_, distance_ + looked_at);
+    const double scale = rule.affinity.at(best) / (size + rule.smoothing);
     vote.prior = rule.smoothing * scale;
     if (pure_class != kMixed) {
         vote.add(pure_class, size * scale);

@@ -9,13 +9,12 @@
 
 #include "anystream/damaged_model.hpp"
 #include "anystream/portable_math.hpp"
+#include "anystream/subspace/cut_arrays.hpp"
 
 namespace anystream::subspace {
 
 Levels::Levels(LevelsSettings settings, std::size_t dimensions)
-    : settings_(std::move(settings)),
-      dimensions_(dimensions),
-      rule_(settings_.support, settings_.smoothing, settings_.kernel, settings_.affinity, dimensions) {
+    : settings_(std::move(settings)), dimensions_(dimensions), rule_(make_rule()) {
     for (std::size_t l = 0; l < settings_.levels; ++l) levels_.emplace_back(shape(), dimensions, classes_);
     drop_levels_beyond_memory();
     judged_ = settings_.label_delay > 0 ? levels_ : std::vector<Level>{};
@@ -27,23 +26,20 @@ LevelShape Levels::shape() const {
     return {settings_.level_size, settings_.ranges, settings_.class_floor, settings_.categorical};
 }
 
-std::size_t Levels::most_of_class(std::size_t l, std::size_t c) const {
-    const bool long_one = settings_.levels > 2 && l + 2 >= settings_.levels;
-    if (!long_one) return settings_.level_size;
-    const double of_stream = seen_ == 0 ? 1.0 : static_cast<double>(class_seen_[c]) / static_cast<double>(seen_);
-    const double share = std::max(settings_.class_cap, of_stream);
-    return std::max<std::size_t>(
-        1, static_cast<std::size_t>(std::ceil(share * static_cast<double>(settings_.level_size))));
+VoteRule Levels::make_rule() const {
+    const std::uint32_t apart = unrelated_ranges(settings_.ranges) * static_cast<std::uint32_t>(dimensions_);
+    return {settings_.support, settings_.smoothing, Fading(settings_.kernel), Fading(settings_.affinity), apart};
 }
 
 void Levels::drop_levels_beyond_memory() {
     const std::size_t copies = settings_.label_delay > 0 ? 2 : 1;
     const std::size_t each = copies * Level::most_bytes(shape(), dimensions_, classes_);
-    const std::size_t most = settings_.most_bytes / each;
+    const std::size_t fixed = bytes_beside_levels();
+    const std::size_t most = settings_.most_bytes > fixed ? (settings_.most_bytes - fixed) / each : 0;
     if (most == 0)
         throw std::invalid_argument("max_bytes is " + std::to_string(settings_.most_bytes) + ", but a level of " +
                                     std::to_string(settings_.level_size) + " points of " + std::to_string(dimensions_) +
-                                    " features takes up to " + std::to_string(each) +
+                                    " features takes up to " + std::to_string(each + fixed) +
                                     " bytes; allow more, or use a smaller level_size");
     if (most >= levels_.size()) return;
     levels_.erase(levels_.begin() + static_cast<std::ptrdiff_t>(most), levels_.end());
@@ -78,7 +74,7 @@ void Levels::widen(std::size_t dimensions, std::vector<std::uint32_t> categorica
     }
     for (Level& level : levels_) level.widen(dimensions, settings_.categorical);
     for (Level& level : judged_) level.widen(dimensions, settings_.categorical);
-    rule_ = VoteRule(settings_.support, settings_.smoothing, settings_.kernel, settings_.affinity, dimensions);
+    rule_ = make_rule();
 }
 
 void Levels::learn(std::span<const double> values, std::span<const std::int32_t> labels) {
@@ -92,16 +88,15 @@ void Levels::learn(std::span<const double> values, std::span<const std::int32_t>
 
 void Levels::learn_one(const float* x, std::int32_t point_class) {
     if (settings_.label_delay > 0 && seen_ % settings_.label_delay == 0) judged_ = levels_;
-    if (seen_ % kJudgeEvery == kJudgeEvery - 1) judge(x, point_class);
-    const auto c = static_cast<std::size_t>(point_class);
-    std::int64_t stride = 1;
+    // By lot, not by turns: classes that come in a cycle would never meet the turns of some levels.
+    std::uint64_t lot = mix(settings_.seed + kGolden * static_cast<std::uint64_t>(seen_ + 1));
+    if ((lot >> kJudgeBits) == 0) judge(x, point_class);
+    bool taken = true;
     for (std::size_t l = 0; l < levels_.size(); ++l) {
-        Level& level = levels_[l];
-        if (seen_ % stride == 0 || level.wants(point_class)) level.insert(x, point_class, seen_, most_of_class(l, c));
-        if (stride < std::numeric_limits<std::int64_t>::max() / 65536)
-            stride *= static_cast<std::int64_t>(settings_.stride);
+        if (l > 0) taken = taken && lot % settings_.stride == 0, lot /= settings_.stride;
+        if (taken || levels_[l].wants(point_class)) levels_[l].insert(x, point_class, seen_, shares(l));
     }
-    ++class_seen_[c];
+    ++class_seen_[static_cast<std::size_t>(point_class)];
     ++seen_;
 }
 
@@ -192,7 +187,7 @@ Levels Levels::merged(std::span<const Levels* const> parts, std::span<const std:
                 const Level& level = *level_of(*parts[p], l);
                 std::copy_n(level.values().data() + i * whole.dimensions_, whole.dimensions_, row.data());
                 const std::int32_t name = class_maps[p][static_cast<std::size_t>(level.point_class(i))];
-                levels[l].insert(row.data(), name, arrival++, whole.most_of_class(l, static_cast<std::size_t>(name)));
+                levels[l].insert(row.data(), name, arrival++, whole.shares(l));
             }
         }
     };
@@ -218,10 +213,7 @@ Levels::Arrays Levels::arrays() const {
             append(out.level_state, std::vector{static_cast<std::int64_t>(level.size()), level.inserted_since_cut(),
                                                 level.size_at_cut(), std::int64_t{level.surprised()}});
             append(out.constant, level.constants());
-            for (std::size_t j = 0; j < dimensions_; ++j) {
-                append(out.cut, level.ranges().cuts(j));
-                out.cut_end.push_back(static_cast<std::int64_t>(out.cut.size()));
-            }
+            append_cuts(level.ranges(), out.cut, out.cut_end);
         }
     }
     out.regret = regret_;
@@ -238,8 +230,7 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
     model.declare_classes(classes);
     const std::size_t n = model.levels_.size(), all = n + model.judged_.size();
     require(in.level_state.size() == 4 * all, "their number differs from the settings");
-    require(in.cut_end.size() == all * dimensions && in.constant.size() == all * dimensions,
-            "not every feature has ranges");
+    require(in.constant.size() == all * dimensions, "not every feature has a value");
     for (const float v : in.constant) require(!std::isinf(v), "a value is infinite");
     require(in.regret.size() == n, "not every level has a record of its losses");
     require(in.class_seen.size() == classes, "not every class has a count");
@@ -252,7 +243,8 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
     for (const std::int64_t t : in.arrival)
         require(t >= 0 && t < in.seen[0], "a point came before the first or after the last");
     for (const float v : in.value) require(!std::isinf(v), "a value is infinite");
-    std::size_t point = 0, cut = 0;
+    std::size_t point = 0;
+    CutReader cuts(in.cut, in.cut_end);
     for (std::size_t l = 0; l < all; ++l) {
         Level& level = l < n ? model.levels_[l] : model.judged_[l - n];
         const std::int64_t* state = in.level_state.data() + 4 * l;
@@ -262,20 +254,6 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
         require(state[1] >= 0 && state[2] >= 0 && state[2] <= state[0] && (state[3] == 0 || state[3] == 1),
                 "their counters do not agree");
         const auto size = static_cast<std::size_t>(state[0]);
-        Ranges ranges(dimensions, model.settings_.ranges, model.settings_.categorical);
-        for (std::size_t j = 0; j < dimensions; ++j) {
-            const std::int64_t end = in.cut_end[l * dimensions + j];
-            const std::size_t most = (ranges.is_categorical(j) ? kMostRanges : model.settings_.ranges) - 1;
-            require(end >= static_cast<std::int64_t>(cut) && static_cast<std::size_t>(end) <= in.cut.size() &&
-                        static_cast<std::size_t>(end) - cut <= most,
-                    "a feature has too many ranges");
-            const std::span<const float> cuts(in.cut.data() + cut, static_cast<std::size_t>(end) - cut);
-            for (std::size_t i = 0; i < cuts.size(); ++i)
-                require(std::isfinite(cuts[i]) && (i == 0 || cuts[i - 1] < cuts[i]),
-                        "the limits of a feature do not rise");
-            ranges.set(j, cuts);
-            cut = static_cast<std::size_t>(end);
-        }
         level.restore({.values = {in.value.data() + point * dimensions, size * dimensions},
                        .point_class = {in.point_class.data() + point, size},
                        .arrival = {in.arrival.data() + point, size},
@@ -283,10 +261,11 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
                        .since_cut = state[1],
                        .size_at_cut = state[2],
                        .surprised = state[3] == 1},
-                      std::move(ranges));
+                      cuts.next(dimensions, model.settings_.ranges, model.settings_.categorical));
         point += size;
     }
-    require(point == in.point_class.size() && cut == in.cut.size(), "there are points or limits of no level");
+    require(point == in.point_class.size(), "there are points of no level");
+    cuts.end();
     for (const double regret : in.regret) require(std::isfinite(regret) && regret >= 0.0, "a loss is negative");
     model.regret_ = in.regret;
     model.class_seen_ = in.class_seen;
@@ -295,8 +274,12 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
     return model;
 }
 
+std::size_t Levels::bytes_beside_levels() const noexcept {
+    return sizeof(Levels) + rule_.kernel.own_bytes() + rule_.affinity.own_bytes();
+}
+
 std::size_t Levels::own_bytes() const noexcept {
-    std::size_t bytes = sizeof(Levels);
+    std::size_t bytes = bytes_beside_levels();
     for (const Level& level : levels_) bytes += sizeof(Level) + level.own_bytes();
     for (const Level& level : judged_) bytes += sizeof(Level) + level.own_bytes();
     return bytes;

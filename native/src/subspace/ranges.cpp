@@ -14,21 +14,91 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Bits that rise with the value.
-std::uint32_t rising(float value) noexcept {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
+/// Bits that rise with the value; both zeros have the same. NaN may not occur.
+std::uint32_t key_of(float value) noexcept {
+    const auto bits = std::bit_cast<std::uint32_t>(value + 0.0F);
     return (bits & 0x8000'0000U) != 0 ? ~bits : bits | 0x8000'0000U;
 }
 
-float falling_back(std::uint32_t key) noexcept {
+float value_of(std::uint32_t key) noexcept {
     return std::bit_cast<float>((key & 0x8000'0000U) != 0 ? key & 0x7fff'ffffU : ~key);
 }
 
-/// Past the run of values equal to the one at `from`.
-std::size_t run_end(std::span<const float> sorted, std::size_t from) noexcept {
+/// Sorts without comparing: passes over digits of kBits bits, those in which all keys agree left out.
+template <int kBits>
+void sort_by_digits(std::span<std::uint32_t> keys, std::vector<std::uint32_t>& scratch) {
+    constexpr std::size_t kPasses = (32 + kBits - 1) / kBits, kBuckets = std::size_t{1} << kBits;
+    const std::size_t n = keys.size();
+    const auto digit = [](std::uint32_t key, std::size_t pass) {
+        return key >> (pass * kBits) & static_cast<std::uint32_t>(kBuckets - 1);
+    };
+    scratch.resize(n);
+    std::uint32_t *from = keys.data(), *to = scratch.data();
+    std::array<std::array<std::uint32_t, kBuckets>, kPasses> first{};
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t pass = 0; pass < kPasses; ++pass) ++first[pass][digit(from[i], pass)];
+    for (std::size_t pass = 0; pass < kPasses; ++pass) {
+        auto& place = first[pass];
+        if (place[digit(from[0], pass)] == n) continue;
+        std::uint32_t sum = 0;
+        for (std::uint32_t& bucket : place) sum += std::exchange(bucket, sum);
+        for (std::size_t i = 0; i < n; ++i) to[place[digit(from[i], pass)]++] = from[i];
+        std::swap(from, to);
+    }
+    if (from != keys.data()) std::copy_n(from, n, keys.data());
+}
+
+void sort_keys(std::span<std::uint32_t> keys, std::vector<std::uint32_t>& scratch) {
+    if (keys.size() < 96) {
+        std::sort(keys.begin(), keys.end());
+    } else if (keys.size() < 8192) {
+        sort_by_digits<8>(keys, scratch);
+    } else {
+        sort_by_digits<11>(keys, scratch);
+    }
+}
+
+/// Past the run of keys equal to the one at `from`.
+std::size_t run_end(std::span<const std::uint32_t> sorted, std::size_t from) noexcept {
     std::size_t i = from + 1;
     while (i < sorted.size() && sorted[i] == sorted[from]) ++i;
     return i;
+}
+
+std::vector<float> cut_equi_depth(std::span<const std::uint32_t> sorted, std::size_t ranges) {
+    std::vector<float> limits;
+    std::size_t i = 0;
+    for (std::size_t left = ranges; i < sorted.size(); --left) {
+        const double target = static_cast<double>(sorted.size() - i) / static_cast<double>(left);
+        std::size_t end = run_end(sorted, i);
+        while (end < sorted.size()) {
+            const std::size_t next = run_end(sorted, end);
+            const double now = std::abs(static_cast<double>(end - i) - target);
+            const double then = std::abs(static_cast<double>(next - i) - target);
+            if (left > 1 && then >= now) break;
+            end = next;
+        }
+        if (end < sorted.size()) limits.push_back(value_of(sorted[end - 1]));
+        i = end;
+    }
+    return limits;
+}
+
+std::vector<float> choose_categories(std::span<const std::uint32_t> sorted, std::size_t most) {
+    std::vector<std::pair<std::size_t, float>> found;  // size of the run, value
+    for (std::size_t i = 0; i < sorted.size();) {
+        const std::size_t end = run_end(sorted, i);
+        found.emplace_back(end - i, value_of(sorted[i]));
+        i = end;
+    }
+    if (found.size() > most) {
+        std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+        found.resize(most);
+    }
+    std::vector<float> categories;
+    for (const auto& [size, value] : found) categories.push_back(value);
+    std::sort(categories.begin(), categories.end());
+    return categories;
 }
 
 }  // namespace
@@ -43,65 +113,6 @@ void to_floats(const double* x, std::size_t dimensions, float* out) noexcept {
         out[j] = std::numeric_limits<float>::quiet_NaN();
 }
 
-void sort_floats(std::span<float> values, std::vector<std::uint32_t>& scratch) {
-    const std::size_t n = values.size();
-    if (n < 96) {
-        std::sort(values.begin(), values.end());
-        return;
-    }
-    constexpr int kBits = 11, kPasses = 3;
-    constexpr std::size_t kBuckets = 1 << kBits;
-    scratch.resize(2 * n);
-    std::uint32_t* from = scratch.data();
-    std::uint32_t* to = from + n;
-    std::array<std::array<std::uint32_t, kBuckets>, kPasses> first{};
-    for (std::size_t i = 0; i < n; ++i) {
-        from[i] = rising(values[i]);
-        for (int p = 0; p < kPasses; ++p) ++first[static_cast<std::size_t>(p)][from[i] >> (p * kBits) & (kBuckets - 1)];
-    }
-    for (int p = 0; p < kPasses; ++p) {
-        auto& place = first[static_cast<std::size_t>(p)];
-        if (place[from[0] >> (p * kBits) & (kBuckets - 1)] == n) continue;  // all alike here
-        std::uint32_t sum = 0;
-        for (std::uint32_t& bucket : place) sum += std::exchange(bucket, sum);
-        for (std::size_t i = 0; i < n; ++i) to[place[from[i] >> (p * kBits) & (kBuckets - 1)]++] = from[i];
-        std::swap(from, to);
-    }
-    for (std::size_t i = 0; i < n; ++i) values[i] = falling_back(from[i]);
-}
-
-void cut_equi_depth(std::span<const float> sorted, std::size_t ranges, std::vector<float>& limits) {
-    std::size_t i = 0;
-    for (std::size_t left = ranges; i < sorted.size(); --left) {
-        const double target = static_cast<double>(sorted.size() - i) / static_cast<double>(left);
-        std::size_t end = run_end(sorted, i);
-        while (end < sorted.size()) {
-            const std::size_t next = run_end(sorted, end);
-            const double now = std::abs(static_cast<double>(end - i) - target);
-            const double then = std::abs(static_cast<double>(next - i) - target);
-            if (left > 1 && then >= now) break;
-            end = next;
-        }
-        if (end < sorted.size()) limits.push_back(sorted[end - 1]);
-        i = end;
-    }
-}
-
-void choose_categories(std::span<const float> sorted, std::size_t most, std::vector<float>& categories) {
-    std::vector<std::pair<std::size_t, float>> found;  // size of the run, value
-    for (std::size_t i = 0; i < sorted.size();) {
-        const std::size_t end = run_end(sorted, i);
-        found.emplace_back(end - i, sorted[i]);
-        i = end;
-    }
-    if (found.size() > most) {
-        std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-        found.resize(most);
-    }
-    for (const auto& [size, value] : found) categories.push_back(value);
-    std::sort(categories.begin(), categories.end());
-}
-
 Ranges::Ranges(std::size_t dimensions, std::size_t most_ranges, std::vector<std::uint32_t> categorical)
     : dimensions_(dimensions),
       most_ranges_(most_ranges),
@@ -109,9 +120,12 @@ Ranges::Ranges(std::size_t dimensions, std::size_t most_ranges, std::vector<std:
       ranges_(dimensions, 1),
       categorical_(std::move(categorical)),
       category_place_(dimensions, -1),
-      categories_(categorical_.size()) {
-    for (std::size_t place = 0; place < categorical_.size(); ++place)
+      categories_(categorical_.size()),
+      unrelated_(code_stride(), 0) {
+    for (std::size_t place = 0; place < categorical_.size(); ++place) {
         category_place_[categorical_[place]] = static_cast<std::int32_t>(place);
+        unrelated_[categorical_[place]] = unrelated_ranges(most_ranges);
+    }
 }
 
 void Ranges::encode(const float* x, std::uint8_t* code) const noexcept {
@@ -136,24 +150,38 @@ void Ranges::set(std::size_t j, std::span<const float> cuts) {
     ranges_[j] = static_cast<std::uint16_t>(cuts.size() + 1);
 }
 
-void Ranges::fit(std::size_t j, std::span<float> values, std::vector<std::uint32_t>& scratch) {
-    cuts_.clear();
-    if (!is_categorical(j)) {
-        float least = kInfinity, most = -kInfinity;
-        for (const float v : values) least = v < least ? v : least, most = v > most ? v : most;
-        std::size_t between = 0;
-        for (const float v : values) between += v != least && v != most;
-        if (between > 0) {
-            sort_floats(values, scratch);
-            cut_equi_depth(values, most_ranges_, cuts_);
-        } else if (least < most) {
-            cuts_.push_back(least);  // two values: nothing to sort
-        }
-    } else {
-        sort_floats(values, scratch);
-        choose_categories(values, kMostRanges - 1, cuts_);
+void Ranges::fit(std::span<const float> values) {
+    constexpr std::size_t kTogether = 16;  // columns of a cache line
+    std::array<std::vector<std::uint32_t>, kTogether> keys;
+    std::vector<std::uint32_t> scratch;
+    for (std::size_t first = 0; first < dimensions_; first += kTogether) {
+        const std::size_t columns = std::min(kTogether, dimensions_ - first);
+        for (std::size_t k = 0; k < columns; ++k) keys[k].clear();
+        for (std::size_t row = first; row < values.size(); row += dimensions_)
+            for (std::size_t k = 0; k < columns; ++k)
+                if (const float value = values[row + k]; value == value) keys[k].push_back(key_of(value));
+        for (std::size_t k = 0; k < columns; ++k) fit_one(first + k, keys[k], scratch);
     }
-    set(j, cuts_);
+}
+
+void Ranges::fit_one(std::size_t j, std::vector<std::uint32_t>& keys, std::vector<std::uint32_t>& scratch) {
+    if (is_categorical(j)) {
+        sort_keys(keys, scratch);
+        set(j, choose_categories(keys, kMostRanges - 1));
+        return;
+    }
+    std::uint32_t least = ~0U, most = 0;
+    for (const std::uint32_t key : keys) least = std::min(least, key), most = std::max(most, key);
+    std::size_t between = 0;
+    for (const std::uint32_t key : keys) between += key != least && key != most;
+    if (between > 0) {
+        sort_keys(keys, scratch);
+        set(j, cut_equi_depth(keys, most_ranges_));
+    } else if (least < most) {
+        set(j, std::vector{value_of(least)});  // two values: nothing to sort
+    } else {
+        set(j, {});
+    }
 }
 
 std::vector<float> Ranges::cuts(std::size_t j) const {
@@ -165,7 +193,7 @@ std::vector<float> Ranges::cuts(std::size_t j) const {
 
 std::size_t Ranges::own_bytes() const noexcept {
     std::size_t bytes = limits_.capacity() * sizeof(float) + ranges_.capacity() * sizeof(std::uint16_t) +
-                        category_place_.capacity() * sizeof(std::int32_t);
+                        category_place_.capacity() * sizeof(std::int32_t) + unrelated_.capacity();
     for (const auto& table : categories_) bytes += table.capacity() * sizeof(float);
     return bytes;
 }

@@ -45,6 +45,9 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
     def _widen_model(self, n_features: int) -> None:
         self.model_.widen(n_features)
 
+    def _check_columns(self) -> None:
+        """Refuse parameters that name columns which a table does not have."""
+
     def _check_points(self, points: NDArray[np.float64]) -> None:
         """Refuse points that the model cannot hold, before anything changes."""
 
@@ -61,12 +64,14 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
             Their classes.
         """
         self._query_settings()
+        self._threads()
         points, labels = self._validate_training(X, y, reset=True)
         columns = self._column_names()
         classes = np.unique(labels)
         before = vars(self).get("columns_")
         self.columns_ = columns
         try:
+            self._check_columns()
             self._check_points(points)
             model = self._native_model.empty(self._model_settings(), points.shape[1])
             model.declare_classes(len(classes))
@@ -94,10 +99,18 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
         """
         fresh = not hasattr(self, "model_")
         self._query_settings()
+        self._threads()
         points, labels = self._validate_training(X, y, reset=fresh)
-        if fresh:
-            self.columns_ = self._column_names()
-        self._learn(points, labels, classes)
+        if not fresh:
+            self._learn(points, labels, classes)
+            return self
+        self.columns_ = self._column_names()
+        try:
+            self._check_columns()
+            self._learn(points, labels, classes)
+        except BaseException:
+            del self.columns_
+            raise
         return self
 
     @classmethod
@@ -209,7 +222,12 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
         return stream_model_from_file(cls, file)
 
     def _threads(self) -> int:
-        return 0 if self.n_jobs is None or self.n_jobs < 0 else self.n_jobs
+        if self.n_jobs is None or self.n_jobs == -1:
+            return 0
+        try:
+            return whole_number("n_jobs", self.n_jobs, 1)
+        except ValueError:
+            raise ValueError(f"n_jobs is {self.n_jobs!r}; use 1 or more threads, or None or -1 for all cores") from None
 
     def _column_names(self) -> dict[Any, int]:
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
@@ -276,6 +294,8 @@ def _resumed(model: StreamClassifier, state: bytes) -> Query:
 
 def whole_number(name: str, value: object, least: int = 0) -> int:
     """A parameter that must be a whole number from `least` on."""
+    if type(value) is int and least <= value <= 2**62:
+        return value  # at once: this is asked for every record
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise ValueError(f"{name} is {value!r}; use a whole number from {least} on")
     return min(int(value), 2**62)
@@ -283,6 +303,8 @@ def whole_number(name: str, value: object, least: int = 0) -> int:
 
 def real_number(name: str, value: object) -> float:
     """A parameter that must be a number."""
+    if type(value) is float:
+        return value
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ValueError(f"{name} is {value!r}; use a number")
     return float(value)

@@ -33,7 +33,7 @@ class MicroClusterClassifier(StreamClassifier):
     choose_every : int, default=2000
         Points between two choices of the horizon.
     hold_back : int, default=16
-        Every so many-th point judges the horizons, and is learned when one is chosen.
+        One point in so many judges the horizons, and is learned when one is chosen.
     standardise : bool, default=True
         Divide features by their standard deviations over the stream so far.
     budget : int, default=1000

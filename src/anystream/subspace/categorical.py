@@ -34,6 +34,15 @@ def categorical_columns(chosen: Sequence[Hashable] | None, columns: Mapping[Hash
     return sorted(numbers)
 
 
+def require_columns(chosen: Sequence[Hashable] | None, columns: Mapping[Hashable, int]) -> None:
+    """Every column that `chosen` names must be there, as it is in a table: only records of named features may grow."""
+    known = categorical_columns(chosen, columns)
+    if chosen is not None and len(known) < len(set(chosen)):
+        missing = [name for name in chosen if not categorical_columns([name], columns)]
+        what = f"{missing[0]!r}, which is not there" if missing else "a column twice, by name and by number"
+        raise ValueError(f"categorical names {what}; use columns of the table: {list(columns)}")
+
+
 def check_categories(points: NDArray[np.float64], columns: Sequence[int]) -> None:
     """Categories are whole numbers: codes such as an ordinal encoder makes."""
     for column in columns:

@@ -19,10 +19,11 @@ class LocustClassifier(Locust):
     is one sample: features are drawn, those that tell classes apart around this record more often, until the points
     that share the record's ranges are of one class or few; these vote. Any number of samples gives an answer.
 
-    The memory is a few levels of equally many points. Level ``l`` takes every ``stride ** l``-th point, so that the
-    levels together remember the last moments densely and the past thinly, and learning is constant work per point.
-    How far each level is trusted is learned from labelled points before they enter. `LocustClassifier.paper` makes the
-    classifier as published [1]_.
+    The memory is a few levels of equally many points. Level ``l`` takes one point in ``stride ** l``, by lot, so that
+    the levels together remember the last moments densely and the past thinly, and learning is constant work per point.
+    All levels but the first hold the classes by their shares of the whole stream: a long run of one class does not
+    flush the others. How far each level is trusted is learned from labelled points before they enter.
+    `LocustClassifier.paper` makes the classifier as published [1]_.
 
     Parameters
     ----------
@@ -38,16 +39,14 @@ class LocustClassifier(Locust):
         A sample stops narrowing its subspace at so few points.
     smoothing : float, default=1.0
         How many points' worth the class shares of the level count in a vote.
-    kernel : float, default=1.0
-        How fast the vote of a point falls with every feature in which it lies in another range than the record.
-    affinity : float, default=0.3
-        How fast a whole sample's voice falls with the mismatch of its best point: a level that holds nothing like the
-        record speaks softly.
+    kernel : float, default=0.5
+        How fast the vote of a point falls with its distance from the record beyond that of the nearest point. Distances
+        count ranges: by how many two values are apart, added up over the features.
+    affinity : float, default=0.2
+        How fast a whole sample's voice falls with the distance of its nearest point: a level that holds nothing like
+        the record speaks softly.
     class_floor : int, default=2
         So many points of every class stay in each level, however rare the class.
-    class_cap : float, default=0.5
-        Share of a level that one class may take in the two longest levels (of three or more), so that long runs of one
-        class cannot flush them; a class may always take the share that it has in the whole stream. 1 switches it off.
     label_delay : int, default=1000
         How many points are learned between two answers that a level's age must be judged by: the block size if
         records are answered and learned in blocks, the number of records that wait for their labels in general.
@@ -115,10 +114,9 @@ class LocustClassifier(Locust):
         n_ranges: int = 8,
         support: int = 24,
         smoothing: float = 1.0,
-        kernel: float = 1.0,
-        affinity: float = 0.3,
+        kernel: float = 0.5,
+        affinity: float = 0.2,
         class_floor: int = 2,
-        class_cap: float = 0.5,
         label_delay: int = 1000,
         categorical: Sequence[Hashable] | None = None,
         max_samples: int = 100,
@@ -137,7 +135,6 @@ class LocustClassifier(Locust):
         self.kernel = kernel
         self.affinity = affinity
         self.class_floor = class_floor
-        self.class_cap = class_cap
         self.label_delay = label_delay
         self.categorical = categorical
         self.max_samples = max_samples
@@ -158,7 +155,6 @@ class LocustClassifier(Locust):
             kernel=real_number("kernel", self.kernel),
             affinity=real_number("affinity", self.affinity),
             class_floor=whole_number("class_floor", self.class_floor),
-            class_cap=real_number("class_cap", self.class_cap),
             label_delay=whole_number("label_delay", self.label_delay),
             max_bytes=-1 if self.max_bytes is None else whole_number("max_bytes", self.max_bytes),
             seed=whole_number("seed", self.seed),

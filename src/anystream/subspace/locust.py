@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream.anytime.stream_model import StreamClassifier, real_number
-from anystream.subspace.categorical import categorical_columns, check_categories
+from anystream.subspace.categorical import categorical_columns, check_categories, require_columns
 
 
 class Locust(StreamClassifier):
@@ -18,6 +18,9 @@ class Locust(StreamClassifier):
 
     def _categorical_columns(self) -> list[int]:
         return categorical_columns(self.categorical, self.columns_)
+
+    def _check_columns(self) -> None:
+        require_columns(self.categorical, self.columns_)
 
     def _check_points(self, points: NDArray[np.float64]) -> None:
         check_categories(points, self._categorical_columns())

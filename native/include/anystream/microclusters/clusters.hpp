@@ -23,7 +23,7 @@ struct Settings {
     std::int64_t snapshot_every = 1000;
     std::size_t per_order = 3;         // snapshots of each order
     std::int64_t choose_every = 2000;  // points between two choices of the horizon
-    std::int64_t hold_back = 16;       // every so many-th point judges horizons before it is learned
+    std::int64_t hold_back = 16;       // one point in so many judges horizons before it is learned
     bool standardise = true;
 };
 
@@ -128,6 +128,26 @@ class Clusters {
         std::vector<std::int32_t> held_class;                                 // (held back,)
         std::vector<double> moments;      // (5, dimensions): observed, mean, scatter, shift, scale
         std::vector<std::int64_t> state;  // (4,): seen, next id, scaled at, time of the chosen snapshot or -1
+
+        /// Calls visit(name, array) for each of them.
+        template <typename Visit>
+        void each(Visit&& visit) {
+            visit("cluster_id", cluster_id);
+            visit("cluster_class", cluster_class);
+            visit("cluster_moments", cluster_moments);
+            visit("cluster_observed", cluster_observed);
+            visit("cluster_mean", cluster_mean);
+            visit("cluster_scatter", cluster_scatter);
+            visit("snapshot", snapshot);
+            visit("past_id", past_id);
+            visit("past_count", past_count);
+            visit("past_observed", past_observed);
+            visit("past_mean", past_mean);
+            visit("held_value", held_value);
+            visit("held_class", held_class);
+            visit("moments", moments);
+            visit("state", state);
+        }
     };
     [[nodiscard]] Arrays arrays() const;
     static Clusters from_arrays(Settings settings, std::size_t dimensions, std::size_t classes, const Arrays& arrays);

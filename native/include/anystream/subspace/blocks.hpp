@@ -65,6 +65,21 @@ class Blocks {
         std::vector<std::int32_t> open_class;   // (open points,)
         std::vector<std::int64_t> state;        // (4,): seen, begun blocks, points of the open block built, in use?
         std::vector<std::int64_t> first_seen;   // (classes,)
+
+        /// Calls visit(name, array) for each of them.
+        template <typename Visit>
+        void each(Visit&& visit) {
+            visit("code", code);
+            visit("point_class", point_class);
+            visit("block_size", block_size);
+            visit("middle", middle);
+            visit("cut", cut);
+            visit("cut_end", cut_end);
+            visit("open_value", open_value);
+            visit("open_class", open_class);
+            visit("state", state);
+            visit("first_seen", first_seen);
+        }
     };
     [[nodiscard]] Arrays arrays() const;
     static Blocks from_arrays(BlocksSettings settings, std::size_t dimensions, std::size_t classes,

@@ -10,6 +10,14 @@ inline constexpr std::uint8_t kMissing = 255;   // the code of a missing value
 inline constexpr std::size_t kCodeBlock = 64;   // rows of codes are padded with kMissing to a multiple of this
 inline constexpr std::size_t kLimitBlock = 16;  // rows of limits to a multiple of this
 
+/// A query's codes among those of points; rows are `size` long, a multiple of kCodeBlock.
+struct CodesView {
+    const std::uint8_t* query;
+    const std::uint8_t* rows;
+    const std::uint8_t* unrelated;  // at a categorical place what different codes count; 0 at a numeric one
+    std::size_t size;
+};
+
 struct Kernels {
     /// out = a & b; the number of its bits.
     std::uint32_t (*intersect)(const std::uint64_t* a, const std::uint64_t* b, std::uint64_t* out, std::size_t words);
@@ -18,8 +26,10 @@ struct Kernels {
     std::uint32_t (*count)(const std::uint64_t* a, std::size_t words);
     /// Whether a has a bit that b lacks.
     bool (*exceeds)(const std::uint64_t* a, const std::uint64_t* b, std::size_t words);
-    /// In how many places both codes are known and differ; `size` is a multiple of kCodeBlock.
-    std::uint32_t (*mismatch)(const std::uint8_t* a, const std::uint8_t* b, std::size_t size);
+    /// The first `most` points of a bit set, from word `first` on and round to it again, and how far each of them is
+    /// from the query: the differences of the codes that both know added up. Returns how many there are.
+    std::size_t (*distances)(const CodesView& codes, const std::uint64_t* points, std::size_t words, std::size_t first,
+                             std::size_t most, std::uint32_t* place, std::uint32_t* distance);
     /// code[j] = number of limits below x[j], kMissing for NaN. limits is (rows, size); size a multiple of kLimitBlock.
     void (*codes)(const float* x, const float* limits, std::size_t rows, std::size_t size, std::uint8_t* code);
 };

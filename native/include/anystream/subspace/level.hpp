@@ -1,12 +1,12 @@
 // One level of the default LOCUST: a bounded memory of points, searchable as soon as they are learned.
 //
-// Level l is offered every stride^l-th point of the stream, so levels of equal size reach back ever further: that is
-// the time decay. Points lie in order of arrival, and a place is used again when its point leaves. The oldest point
+// Level l is offered one point in stride^l of the stream, by lot, so levels of equal size reach back ever further: that
+// is the time decay. Points lie in order of arrival, and a place is used again when its point leaves. The oldest point
 // leaves, except that
 //   - the last `floor` points of a class stay,
-//   - a class that already fills the share it is allowed makes room by its own oldest point; long pure runs then cannot
-//     flush what the level remembers of the others.
-// Ranges are found anew when the points have doubled, and then after twice as many insertions as there are places;
+//   - the oldest point of a class that holds more of the places than its share of the stream leaves before it; long
+//     runs of one class then cannot flush what the level remembers of the others.
+// Ranges are found anew when the points have doubled, and then after four times as many insertions as there are places;
 // sooner if a dimension that had one value shows another, which no list could find.
 #pragma once
 
@@ -25,6 +25,18 @@ struct LevelShape {
     std::vector<std::uint32_t> categorical;
 };
 
+/// Of how many points of the stream each class has had how many; nothing entitles no class to anything.
+struct StreamShares {
+    std::span<const std::int64_t> points_of_class;
+    std::int64_t points = 0;
+
+    /// Whether `size` of `capacity` places are more than class c's share.
+    [[nodiscard]] bool exceeded(std::size_t c, std::size_t size, std::size_t capacity) const noexcept {
+        return points > 0 &&
+               static_cast<std::int64_t>(size) * points > points_of_class[c] * static_cast<std::int64_t>(capacity);
+    }
+};
+
 /// Const members may run on any number of threads; others not beside anything else.
 class Level {
   public:
@@ -38,8 +50,9 @@ class Level {
     [[nodiscard]] const Lists& lists() const noexcept { return lists_; }
     [[nodiscard]] std::uint32_t class_size(std::size_t c) const noexcept { return class_size_[c]; }
     [[nodiscard]] std::int32_t point_class(std::size_t p) const noexcept { return point_class_[p]; }
-    [[nodiscard]] const std::uint8_t* code(std::size_t p) const noexcept {
-        return codes_.data() + p * ranges_.code_stride();
+    /// A query's codes among those of the points.
+    [[nodiscard]] CodesView codes(const std::uint8_t* query) const noexcept {
+        return {query, codes_.data(), ranges_.unrelated(), ranges_.code_stride()};
     }
     /// The share of a class among the points.
     [[nodiscard]] double prior(std::size_t c) const noexcept {
@@ -53,9 +66,8 @@ class Level {
     [[nodiscard]] bool wants(std::int32_t point_class) const noexcept {
         return class_size_[static_cast<std::size_t>(point_class)] < shape_.floor;
     }
-    /// Takes a point (a padded row of floats); arrivals rise. From `most` points of its class on, it displaces one of
-    /// them.
-    void insert(const float* x, std::int32_t point_class, std::int64_t arrival, std::size_t most);
+    /// Takes a point (a padded row of floats); arrivals rise.
+    void insert(const float* x, std::int32_t point_class, std::int64_t arrival, const StreamShares& shares);
     void declare_classes(std::size_t classes);
     /// Further dimensions, missing in all points so far.
     void widen(std::size_t dimensions, std::vector<std::uint32_t> categorical);
@@ -83,11 +95,11 @@ class Level {
     [[nodiscard]] static std::size_t most_bytes(const LevelShape& shape, std::size_t dimensions, std::size_t classes);
 
   private:
-    [[nodiscard]] std::size_t place_for(std::size_t point_class, std::size_t most) const noexcept;
+    [[nodiscard]] std::size_t place_for(std::size_t point_class, const StreamShares& shares) const noexcept;
     void unlink_oldest(std::size_t point_class) noexcept;
     void link_newest(std::size_t place, std::size_t point_class) noexcept;
     void cut_again();
-    void note_constants();
+    void note_single();
     [[nodiscard]] bool is_due() const noexcept;
     void rebuild_lists();
 

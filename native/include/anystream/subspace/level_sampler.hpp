@@ -9,14 +9,29 @@
 
 namespace anystream::subspace {
 
-/// How a sample ends and votes. The tables are indexed by numbers of mismatching dimensions.
-struct VoteRule {
-    std::size_t support = 24;      // m: a subspace of so few points is not narrowed further
-    double smoothing = 1.0;        // a: the weight of the level's class shares in a vote
-    std::vector<double> kernel;    // exp(-kernel * mismatch): the weight of a point beside the best one
-    std::vector<double> affinity;  // exp(-affinity * mismatch): how loudly the best point lets the sample speak
+/// exp(-rate * distance), but never too faint to be compared; from a table while distances are common ones.
+class Fading {
+  public:
+    explicit Fading(double rate);
+    [[nodiscard]] double at(std::uint32_t distance) const {
+        return distance < table_.size() ? table_[distance] : compute(distance);
+    }
+    [[nodiscard]] std::size_t own_bytes() const noexcept { return table_.capacity() * sizeof(double); }
 
-    VoteRule(std::size_t support, double smoothing, double kernel, double affinity, std::size_t dimensions);
+  private:
+    [[nodiscard]] double compute(std::uint32_t distance) const;
+
+    double rate_;
+    std::vector<double> table_;
+};
+
+/// How a sample ends and votes. Distances are in ranges, added up over the dimensions.
+struct VoteRule {
+    std::size_t support;  // m: a subspace of so few points is not narrowed further
+    double smoothing;     // a: the weight of the level's class shares in a vote
+    Fading kernel;        // the weight of a point, by how much further away than the nearest one it is
+    Fading affinity;      // how loudly the sample speaks, by the distance of its nearest point
+    std::uint32_t apart;  // how far unrelated points are apart
 };
 
 /// A query as a level sees it: the range of each of its values, and what each dimension is drawn with.
@@ -50,7 +65,7 @@ class LevelSampler {
 
   private:
     static constexpr std::size_t kMostWeighed = 64;  // points of U whose votes are weighed one by one
-    static constexpr std::size_t kLookedAt = 8;      // points of a pure or larger U whose mismatch is looked at
+    static constexpr std::size_t kLookedAt = 8;      // points of a pure or larger U that are looked at
 
     void vote_weighed(const Level& level, const LevelView& view, const VoteRule& rule, const std::uint64_t* points,
                       Vote& vote);
@@ -59,6 +74,8 @@ class LevelSampler {
 
     DimensionDraw draw_;
     std::vector<std::uint64_t> narrowed_[2];
+    std::uint32_t place_[kMostWeighed];     // of points that are looked at
+    std::uint32_t distance_[kMostWeighed];  // from the query
 };
 
 }  // namespace anystream::subspace

@@ -1,6 +1,6 @@
 // The default LOCUST: levels that reach back ever further, and how far each of them is trusted.
 //
-// Trust is learned: every kJudgeEvery-th labelled point is answered by each level before it is learned, and levels are
+// Trust is learned: one labelled point in 128 is answered by each level before it is learned, and levels are
 // weighted by exp(-eta * regret) of their discounted logarithmic losses. With a label delay the levels are judged as
 // they stood up to `label_delay` points ago, because that is how old they are when they answer.
 #pragma once
@@ -22,10 +22,9 @@ struct LevelsSettings {
     std::size_t ranges = 8;
     std::size_t support = 24;
     double smoothing = 1.0;
-    double kernel = 1.0;
-    double affinity = 0.3;
+    double kernel = 0.5;
+    double affinity = 0.2;
     std::size_t class_floor = 2;
-    double class_cap = 0.5;  // of the two longest levels; a class may take the share that it has in the stream
     std::int64_t label_delay = 0;
     std::uint64_t seed = 0;
     std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
@@ -73,6 +72,21 @@ class Levels {
         std::vector<double> regret;             // (settings.levels,)
         std::vector<std::int64_t> class_seen;   // (classes,)
         std::vector<std::int64_t> seen;         // (1,)
+
+        /// Calls visit(name, array) for each of them.
+        template <typename Visit>
+        void each(Visit&& visit) {
+            visit("value", value);
+            visit("point_class", point_class);
+            visit("arrival", arrival);
+            visit("level_state", level_state);
+            visit("constant", constant);
+            visit("cut", cut);
+            visit("cut_end", cut_end);
+            visit("regret", regret);
+            visit("class_seen", class_seen);
+            visit("seen", seen);
+        }
     };
     /// All levels, then with a label delay the levels by which they are judged.
     [[nodiscard]] Arrays arrays() const;
@@ -82,7 +96,7 @@ class Levels {
     [[nodiscard]] std::size_t own_bytes() const noexcept;
 
   private:
-    static constexpr std::int64_t kJudgeEvery = 64;
+    static constexpr int kJudgeBits = 64 - 7;  // one point in 2^7 is judged
     static constexpr std::uint64_t kJudgeSamples = 10;
     static constexpr std::size_t kFewestPoints = 32;   // a level with fewer is not asked, unless it is the first
     static constexpr double kEta = 0.2;                // how sharply losses decide
@@ -91,8 +105,12 @@ class Levels {
     static constexpr double kLeastProbability = 0.05;  // that a loss is taken from
 
     [[nodiscard]] LevelShape shape() const;
-    /// How many points of a class level l may hold.
-    [[nodiscard]] std::size_t most_of_class(std::size_t l, std::size_t c) const;
+    /// What the classes are entitled to in level l. The first level is the last moment, whatever that is like.
+    [[nodiscard]] StreamShares shares(std::size_t l) const noexcept {
+        return l == 0 ? StreamShares{} : StreamShares{class_seen_, seen_};
+    }
+    [[nodiscard]] VoteRule make_rule() const;
+    [[nodiscard]] std::size_t bytes_beside_levels() const noexcept;
     void drop_levels_beyond_memory();
     void learn_one(const float* x, std::int32_t point_class);
     void judge(const float* x, std::int32_t point_class);

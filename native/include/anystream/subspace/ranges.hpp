@@ -23,15 +23,11 @@ inline constexpr std::size_t kMostRanges = 254;  // codes are bytes, and one of 
 /// A row as floats, padded with NaN to a multiple of kLimitBlock. `out` must have that length.
 void to_floats(const double* x, std::size_t dimensions, float* out) noexcept;
 
-/// Sorts without comparing: radix passes over the bits. NaN may not occur.
-void sort_floats(std::span<float> values, std::vector<std::uint32_t>& scratch);
-
-/// The limits of at most `ranges` ranges of about equal depth over sorted values. Equal values share a range: whole
-/// values are added while that brings a range nearer to (points left) / (ranges left). Appends to `limits`.
-void cut_equi_depth(std::span<const float> sorted, std::size_t ranges, std::vector<float>& limits);
-
-/// The most frequent values of a sorted run, at most `most` (ties: the smaller value), in rising order.
-void choose_categories(std::span<const float> sorted, std::size_t most, std::vector<float>& categories);
+/// Two unrelated values lie so many of n ranges apart on average, rounded: what two different categories count.
+[[nodiscard]] constexpr std::uint8_t unrelated_ranges(std::size_t n) noexcept {
+    const std::size_t mean = (2 * (n * n - 1) + 3 * n) / (6 * n);  // (n^2 - 1) / (3 n)
+    return static_cast<std::uint8_t>(mean == 0 ? 1 : mean);
+}
 
 /// Const members may run on any number of threads.
 class Ranges {
@@ -48,19 +44,26 @@ class Ranges {
     /// How many ranges dimension j has.
     [[nodiscard]] std::size_t ranges(std::size_t j) const noexcept { return ranges_[j]; }
     [[nodiscard]] bool is_categorical(std::size_t j) const noexcept { return category_place_[j] >= 0; }
+    /// What different codes count in a distance, a row of code_stride(); 0 at numeric dimensions, where codes are
+    /// subtracted.
+    [[nodiscard]] const std::uint8_t* unrelated() const noexcept { return unrelated_.data(); }
 
     /// The codes of a padded row; `code` has code_stride() bytes, of which those past the dimensions are kMissing.
     void encode(const float* x, std::uint8_t* code) const noexcept;
 
     /// New ranges for dimension j: its limits, or its categories, in rising order.
     void set(std::size_t j, std::span<const float> cuts);
-    /// Finds ranges for dimension j from its values, in any order; they are sorted in place. NaN may not occur.
-    void fit(std::size_t j, std::span<float> values, std::vector<std::uint32_t>& scratch);
+    /// Finds the ranges of all dimensions from rows of values (dimensions wide). Numeric: at most as many as allowed,
+    /// of about equal depth. Equal values share a range: whole values are added while that brings a range nearer to
+    /// (points left) / (ranges left). Categorical: the most frequent values; of equally frequent ones the smaller.
+    void fit(std::span<const float> values);
     [[nodiscard]] std::vector<float> cuts(std::size_t j) const;
 
     [[nodiscard]] std::size_t own_bytes() const noexcept;
 
   private:
+    void fit_one(std::size_t j, std::vector<std::uint32_t>& keys, std::vector<std::uint32_t>& scratch);
+
     std::size_t dimensions_ = 0;
     std::size_t most_ranges_ = 0;
     std::vector<float> limits_;                   // (most_ranges - 1, float_stride), unused ones +inf
@@ -68,7 +71,7 @@ class Ranges {
     std::vector<std::uint32_t> categorical_;      // the categorical dimensions
     std::vector<std::int32_t> category_place_;    // (dimensions,) place in categorical_, or -1
     std::vector<std::vector<float>> categories_;  // one sorted table per categorical dimension
-    std::vector<float> cuts_;                     // scratch of `fit`
+    std::vector<std::uint8_t> unrelated_;         // (code_stride,)
 };
 
 }  // namespace anystream::subspace

