@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anystream import BayesTreeClassifier
-from tests.reference.bayes_tree import structure
+from reference.bayes_tree import structure
 
 matplotlib.use("Agg")
 
