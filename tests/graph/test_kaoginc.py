@@ -204,7 +204,7 @@ def test_a_spread_beyond_all_numbers_is_refused(tmp_path):
     from anystream.model_file import write_model
 
     metadata, arrays = learned(KAOGINCClassifier(), swapping(50, 25))._to_file()  # no whole batch, so no moments yet
-    arrays["metric_squares"] = arrays["metric_squares"] + 1.0
+    arrays["metric_squares"] = arrays["metric_squares"] + 1e10
     write_model(tmp_path / "m.safetensors", kind="kaoginc", version=1, metadata=metadata, arrays=arrays)
     with pytest.raises(ModelFileError, match="not a positive number; restore"):
         KAOGINCClassifier._from_file(read_model(tmp_path / "m.safetensors"), mapped=False)
