@@ -200,6 +200,7 @@ def test_damaged_files_are_refused(tmp_path, name, value, message):
         KAOGINCClassifier._from_file(read_model(tmp_path / "m.safetensors"), mapped=False)
 
 
+@pytest.mark.filterwarnings("ignore:overflow")
 def test_a_spread_beyond_all_numbers_is_refused(tmp_path):
     from anystream.model_file import write_model
 
