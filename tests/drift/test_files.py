@@ -135,6 +135,7 @@ DAMAGES = [
     (WCEA(chunk_size=40), set_metadata("parts", 0, "metadata", "width", value=3_000)),
     (WCEA(chunk_size=40), set_metadata("parameters", "chunk_size", value=-1)),
     (WCEA(chunk_size=40), set_metadata("parameters", "estimator", value={"kind": "os.system", "parameters": {}})),
+    (WCEA(chunk_size=40), set_metadata("parameters", "estimator", value="a")),
     (WCEA(chunk_size=40), set_metadata("parameters", "extra", value=1)),
     (WCEA(chunk_size=40), set_metadata("parameters", "capacity", value=1)),
     (WCEA(chunk_size=40), set_metadata("classes", "values", value=[0])),

@@ -200,6 +200,17 @@ def test_damaged_files_are_refused(tmp_path, name, value, message):
         KAOGINCClassifier._from_file(read_model(tmp_path / "m.safetensors"), mapped=False)
 
 
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_a_spread_beyond_all_numbers_is_refused(tmp_path):
+    from anystream.model_file import write_model
+
+    metadata, arrays = learned(KAOGINCClassifier(), swapping(50, 25))._to_file()  # no whole batch, so no moments yet
+    arrays["metric_squares"] = arrays["metric_squares"] + 1e10
+    write_model(tmp_path / "m.safetensors", kind="kaoginc", version=1, metadata=metadata, arrays=arrays)
+    with pytest.raises(ModelFileError, match="not a positive number; restore"):
+        KAOGINCClassifier._from_file(read_model(tmp_path / "m.safetensors"), mapped=False)
+
+
 def test_merged_models_know_what_each_of_them_knows():
     X, y = three_clusters(600)
     parts = [KAOGINCClassifier().fit(X[part], y[part]) for part in (slice(0, 200), slice(200, 600))]

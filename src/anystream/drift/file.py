@@ -48,7 +48,10 @@ def model_from_file(cls: type[Model], file: ModelFile, *, mapped: bool) -> Model
     if len(columns) == 0 or len(classes) == 0:
         raise ModelFileError(f"{file.path}: has no features or no classes; save the model again")
     try:
-        model = cls(**_parameters_from_json(require_metadata(file, "parameters", dict)))
+        parameters = _parameters_from_json(require_metadata(file, "parameters", dict))
+        if not isinstance(parameters.get("estimator"), BaseEstimator | None):
+            raise TypeError("the estimator is none")
+        model = cls(**parameters)
         model._begin(len(columns))
     except (TypeError, ValueError, KeyError) as error:
         raise ModelFileError(f"{file.path}: the parameters are not those of a {cls.__name__}: {error}") from None

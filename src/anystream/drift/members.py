@@ -192,7 +192,7 @@ def new_member(estimator: Any, seed: int) -> Member:
     """An unfitted member of the kind of `estimator`; what is random in it gets the seed, unless it has its own."""
     own = clone(estimator)
     unseeded = {
-        name: seed
+        name: seed % 2**32  # what scikit-learn takes
         for name, value in own.get_params().items()
         if value is None and name.rpartition("__")[2] in ("random_state", "seed")
     }

@@ -62,7 +62,7 @@ def kaog_from_file(cls: type[Static], file: ModelFile) -> Static:
     _checked_parameters(model, file, model._check_parameters)
     arrays, _ = check_arrays(file, _COMPONENTS, {"d": len(columns), "classes": len(model.classes_)})
     model.components_ = _components(file, arrays)
-    model.graph_ = model._make_graph()
+    model.graph_ = _graph_of(model, file)
     return model
 
 
@@ -109,7 +109,7 @@ def kaoginc_from_file(cls: type[Incremental], file: ModelFile) -> Incremental:
     model.open_points_ = np.array(arrays["open_points"])
     model.open_labels_ = np.array(arrays["open_labels"])
     model.columns_ = columns
-    model.graph_ = model._make_graph()
+    model.graph_ = _graph_of(model, file)
     return model
 
 
@@ -165,6 +165,13 @@ def _components(file: ModelFile, arrays: dict[str, NDArray[Any]], *, allow_none:
     if (components.sizes == 0).any() or not (len(components) or allow_none):
         raise ModelFileError(f"{file.path}: a component has no vertices; save the model again")
     return components
+
+
+def _graph_of(model: Any, file: ModelFile) -> Any:
+    try:
+        return model._make_graph()
+    except ValueError as error:  # sums that no records have, such as a spread beyond all numbers
+        raise ModelFileError(f"{file.path}: {error}; restore the file from a copy or save the model again") from None
 
 
 def _plausible(points: NDArray[np.float64]) -> bool:
