@@ -136,6 +136,10 @@ def test_categories_may_be_texts():
     river.learn_one({"colour": "blue", "cut": "m"}, "b")
     assert river.predict_one({"colour": "red", "cut": "l"}) == "a"
     assert river.predict_proba_one({"colour": "blue", "cut": "l"}) == {"a": 0.0, "b": 1.0}
+    river.learn_many(pd.DataFrame({"cut": ["l", "xl"], "colour": ["green", "green"]}), ["c", "c"])
+    frame = pd.DataFrame({"colour": ["green", "red"], "cut": ["m", "s"]})
+    assert river.predict_many(frame).tolist() == ["b", "a"]  # green and m: as near to b, which came first
+    assert river.predict_proba_many(frame)["a"].tolist() == [0.0, 1.0]
 
 
 def test_any_callable_on_any_objects():

@@ -251,6 +251,18 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         """The likeliest class; None before anything was learned."""
         return super().predict_one(self._numbered_one(x))
 
+    def learn_many(self, X: Any, y: Any) -> None:
+        """Learn the rows of a data frame: the same as learning them one by one."""
+        super().learn_many(numbered(X, "all") if self._has_categories() else X, y)
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """The shares of votes of each row of a data frame, as a pandas data frame with the same index."""
+        return super().predict_proba_many(numbered(X, "all") if self._has_categories() else X)
+
+    def predict_many(self, X: Any) -> Any:
+        """The likeliest class of each row of a data frame, as a pandas series with the same index."""
+        return super().predict_many(numbered(X, "all") if self._has_categories() else X)
+
     # -- what the contract asks --------------------------------------------------------------------------------------
 
     def query(self, x: Any = None, *, state: Any = None) -> Query:
