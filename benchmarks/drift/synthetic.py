@@ -20,20 +20,18 @@ from typing import Any
 
 import numpy as np
 
-from anystream.evaluate import Comparison, Run, interleaved, interleaved_drifts
-from anystream.streams import SEA, MovingGaussians, Sine
+from anystream.evaluate import Comparison, Run, interleaved
+from anystream.streams import SEA, Sine
 from benchmarks.drift.methods import Method, chosen, fresh
+from benchmarks.graph.protocol import LEARNED, LENGTH, TESTED, gauss, sea, sine
 from benchmarks.table import machine, print_table
 
 FIRST_SEED = 3000  # no choice of a default was made on these
-TRAIN, TEST = 80, 60
-DRIFTS, N_RECORDS = interleaved_drifts(4, train=TRAIN, test=TEST)
-SHAPE: dict[str, Any] = {"drifts": DRIFTS, "n_records": N_RECORDS}
 STREAMS: dict[str, Callable[[int], Any]] = {
-    "SEA": lambda seed: SEA(concepts=(7, 9, 6, 9.5), seed=seed, **SHAPE),
-    "SEA, 10 % noise": lambda seed: SEA(concepts=(7, 9, 6, 9.5), noise=0.1, seed=seed, **SHAPE),
-    "Sine": lambda seed: Sine(concepts=("sine1", "sine1_reversed", "sine2", "sine2_reversed"), seed=seed, **SHAPE),
-    "Gauss": lambda seed: MovingGaussians(concepts=("plain", "swapped", "plain", "swapped"), seed=seed, **SHAPE),
+    "SEA": lambda seed: sea(seed, noise=0.0),
+    "SEA, 10 % noise": sea,
+    "Sine": sine,
+    "Gauss": gauss,
 }
 
 
@@ -48,8 +46,8 @@ class BayesRule:
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        pairs = self.learned // TRAIN
-        concept = self.stream.concept_at(self.learned + (pairs - 1) * TEST - 1)
+        pairs = self.learned // LEARNED
+        concept = self.stream.concept_at(self.learned + (pairs - 1) * TESTED - 1)
         if isinstance(self.stream, SEA):
             return (X[:, 0] + X[:, 1] > concept).astype(int)
         if isinstance(self.stream, Sine):
@@ -65,15 +63,15 @@ def run_all(methods: list[Method], seeds: int, slow_seeds: int) -> tuple[Compari
     cost: dict[str, float] = {}
     for name, make in STREAMS.items():
         for seed in range(FIRST_SEED, FIRST_SEED + seeds):
-            run = interleaved(BayesRule(make(seed)), make(seed), train=TRAIN, test=TEST, method="bound")
+            run = interleaved(BayesRule(make(seed)), make(seed), train=LEARNED, test=TESTED, method="bound")
             runs.append(replace(run, stream=name))
     for method in methods:
         started, done = time.process_time(), 0
         for name, make in STREAMS.items():
             for seed in range(FIRST_SEED, FIRST_SEED + (slow_seeds if method.slow else seeds)):
-                run = interleaved(fresh(method, TRAIN), make(seed), train=TRAIN, test=TEST, method=method.name)
+                run = interleaved(fresh(method, LEARNED), make(seed), train=LEARNED, test=TESTED, method=method.name)
                 runs.append(replace(run, stream=name))
-                done += N_RECORDS
+                done += LENGTH
         cost[method.name] = (time.process_time() - started) / done * 1e6
     return Comparison(tuple(runs)), cost
 

@@ -9,9 +9,9 @@ import argparse
 import time
 from typing import Any
 
-from benchmarks.graph.protocol import STREAMS, errors, in_parallel, machine, mean_and_error
-
 from anystream.graph import KAOGINCClassifier
+from benchmarks.graph.protocol import STREAMS, errors, in_parallel, mean_and_error
+from benchmarks.table import machine
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "default": {},

@@ -6,7 +6,6 @@ bad test after it.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
@@ -14,12 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream import _native
+from anystream.evaluate import interleaved_drifts
 from anystream.streams import SEA, GeneratedStream, MovingGaussians, Sine
 
 LEARNED, TESTED, PAIRS = 80, 60, 20
-DRIFTS = tuple(concept * PAIRS * (LEARNED + TESTED) + LEARNED for concept in (1, 2, 3))
-LENGTH = 4 * PAIRS * (LEARNED + TESTED)
+DRIFTS, LENGTH = interleaved_drifts(4, batches=PAIRS, train=LEARNED, test=TESTED)
 THETAS = {"a": (7, 9, 6, 9.5), "b": (8, 6, 8, 7.5), "c": (3, 5, 7, 9), "d": (9.5, 8, 6, 4)}
 """The thresholds of Figure 3, as its caption has them."""
 
@@ -69,7 +67,3 @@ def mean_and_error(values: Sequence[float]) -> str:
     runs = np.asarray(values)
     spread = runs.std(ddof=1) / np.sqrt(len(runs)) if len(runs) > 1 else float("nan")
     return f"{runs.mean():6.2f} ± {spread:.2f}"
-
-
-def machine() -> str:
-    return f"{platform.machine()}, {_native.isa}, {_native.thread_count()} cores, Python {platform.python_version()}"

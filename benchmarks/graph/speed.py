@@ -11,11 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from benchmarks.graph.protocol import LENGTH, machine, sine
 from sklearn.neighbors import KNeighborsClassifier
 
 from anystream.anytime.budget import Budget
 from anystream.graph import KAOGClassifier, KAOGINCClassifier
+from benchmarks.graph.protocol import LENGTH, sine
+from benchmarks.table import machine
 
 
 def least_seconds(work: Callable[[], Any], repeats: int = 3) -> float:

@@ -9,10 +9,11 @@ import argparse
 from typing import Any
 
 import numpy as np
-from benchmarks.graph.protocol import PAIRS, THETAS, errors, in_parallel, machine, pairs, sea
 from numpy.typing import NDArray
 
 from anystream.graph import KAOGClassifier, KAOGINCClassifier
+from benchmarks.graph.protocol import PAIRS, THETAS, errors, in_parallel, pairs, sea
+from benchmarks.table import machine
 
 METHODS = ("static", "incremental (paper)", "incremental (default)")
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from benchmarks.graph.protocol import machine
 from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier
 
 from anystream.graph import KAOGClassifier, plot_decision_surfaces
+from benchmarks.table import machine
 
 MODELS = {"1-NN": KNeighborsClassifier(1), "15-NN": KNeighborsClassifier(15), "KAOG": KAOGClassifier()}
 

@@ -1,16 +1,20 @@
 """On-time accuracy under load: ours against classifiers that know no budget, behind the same queue and deadline.
 
-Records are replayed in real time at 0.5 to 10 times the capacity of the slowest peer. An answer counts if it is right and
-in time; every arrival counts, answered or not. A peer answers at its natural cost, in batches like ours, with the better
-of two policies: `block` (everyone waits) and `shed_oldest` (the longest-waiting are given up).
+Records arrive at 0.5 to 10 times the capacity of the slowest peer. An answer counts if it is right and in time; every
+arrival counts, answered or not. A peer answers at its natural cost, in batches like ours, with the faster of one thread
+and all, and with the better of two policies: `block` (everyone waits) and `shed_oldest` (the longest-waiting are given up).
 
-    python -m benchmarks.runtime.on_time                      # scikit-learn's peers, two seconds a run
-    python -m benchmarks.runtime.on_time --river --seconds 10 # river's peers too, which take long to train
+    python -m benchmarks.runtime.on_time                                   # pendigits, real time, two seconds a run
+    python -m benchmarks.runtime.on_time --datasets pendigits,letter --seconds 10 --plot on-time.png
+    python -m benchmarks.runtime.on_time --slowest RandomForest            # a harder load 1
+    python -m benchmarks.runtime.on_time --processor-time                  # on a machine that others use, too
+
+With ``--processor-time`` the clock counts the processor time of this process alone, and one thread answers: waiting for
+the next record takes no time, and what others do on the machine does not show.
 """
 
 import argparse
 import os
-import platform
 import sys
 import time
 from dataclasses import dataclass
@@ -18,10 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from anystream.anytime.answer import Answer
-from anystream.cli.durations import format_duration, parse_duration
-from anystream.cli.models import MODELS, make_model
+from anystream.anytime.budget import Budget
+from anystream.cli.durations import parse_duration
+from anystream.cli.models import make_model
 from anystream.runtime import (
+    Clock,
     DeadlineShare,
     Engine,
     FixedBudget,
@@ -36,47 +41,50 @@ from anystream.runtime import (
 )
 from anystream.runtime.simulation import EndlessRows, Nowhere
 from anystream.streams import DatasetNotFound, load_dataset
+from benchmarks.runtime.peers import all_peers, capacity
+from benchmarks.table import machine, print_table
 
 LOADS = (0.5, 1.0, 2.0, 5.0, 10.0)
 SEED = 0
+OURS = {
+    "bayes-tree": ["metric=auto", "root_model=auto"],
+    "neighbors": ["search=inverted"],
+    "locust": [],
+}
+"""Our models and their settings; "auto" is chosen by the model on its training data."""
 
 
-class Peer:
-    """A classifier that answers a batch at its own cost, whatever the budget."""
+class ProcessorClock:
+    """The processor time of this process; sleep is time that passes at once."""
 
-    def __init__(self, model: Any, n_features: int) -> None:
-        self.model = model
-        self.classes_ = np.asarray(model.classes_)
-        self.n_features_in_ = n_features
+    def __init__(self) -> None:
+        self._slept = -time.process_time()
 
-    def classify(self, X: Any, *, budget: Any) -> Answer:
-        proba = self.model.predict_proba(X)
-        ones = np.ones(len(X), dtype=np.int64)
-        return Answer(self.classes_[proba.argmax(axis=1)], proba, ones, ones.astype(bool), 0.0)
+    def now(self) -> float:
+        return time.process_time() + self._slept
+
+    def sleep(self, seconds: float) -> None:
+        self._slept += max(seconds, 0.0)
 
 
-class River:
-    """One of river's classifiers under scikit-learn's names."""
+class OnClock:
+    """A model whose deadlines are on another clock than that of native code."""
 
-    def __init__(self, model: Any, classes: Any) -> None:
-        self.model = model
-        self.classes_ = classes
+    def __init__(self, model: Any, clock: Clock) -> None:
+        self._model, self._clock = model, clock
 
-    def fit(self, X: Any, y: Any) -> "River":
-        for row, label in zip(X.tolist(), y.tolist(), strict=True):
-            self.model.learn_one(dict(enumerate(row)), label)
-        return self
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
 
-    def predict_proba(self, X: Any) -> Any:
-        proba = np.full((len(X), len(self.classes_)), 1e-12)
-        for out, row in zip(proba, X.tolist(), strict=True):
-            for label, share in self.model.predict_proba_one(dict(enumerate(row))).items():
-                out[label] = share
-        return proba
+    def classify(self, X: Any, *, budget: Budget) -> Any:
+        seconds = None if budget.until is None else max(budget.until - self._clock.now(), 0.0)
+        return self._model.classify(X, budget=Budget(steps=budget.steps, seconds=seconds, stop=budget.stop))
 
 
 @dataclass
 class Result:
+    """What became of one stream."""
+
     method: str
     load: float
     summary: Summary
@@ -85,57 +93,26 @@ class Result:
     def on_time_accuracy(self) -> float:
         return self.summary.right_on_time / max(self.summary.labelled, 1)
 
-
-def sklearn_peers(X: Any, y: Any, only: str | None) -> dict[str, Peer]:
-    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-    from sklearn.naive_bayes import GaussianNB
-    from sklearn.neighbors import KNeighborsClassifier
-    from threadpoolctl import threadpool_limits
-
-    models = {
-        "RandomForest": RandomForestClassifier(100, random_state=SEED),
-        "HistGradientBoosting": HistGradientBoostingClassifier(random_state=SEED),
-        "k-NN": KNeighborsClassifier(5),
-        "GaussianNB": GaussianNB(),
-    }
-    peers = {}
-    for name, model in models.items():
-        if only is not None and name not in only.split(","):
-            continue
-        print(f"training {name}", file=sys.stderr)
-        with threadpool_limits(1):  # threads that spin for each other take minutes on a busy machine
-            model.fit(X, y)
-        peers[name] = Peer(model, X.shape[1])
-    return peers
+    def cells(self) -> str:
+        found = self.summary
+        missed = 1.0 - found.on_time / max(found.labelled, 1)
+        waits = "/".join(f"{1e3 * found.wait_quantile(q):.0f}" for q in (0.5, 0.99)) if found.answered else "-"
+        return f"{100 * self.on_time_accuracy:.2f} ({waits} ms, {missed:.1%})"
 
 
-def river_peers(X: Any, y: Any) -> dict[str, Peer]:
-    try:
-        from river import forest, tree
-    except ImportError:
-        print("river is not installed: its classifiers are left out", file=sys.stderr)
-        return {}
-    classes = np.unique(y)
-    models = {"river ARF": forest.ARFClassifier(seed=SEED), "river HoeffdingTree": tree.HoeffdingTreeClassifier()}
-    return {name: Peer(River(model, classes).fit(X, y), X.shape[1]) for name, model in models.items()}
-
-
-def capacity(peer: Peer, X: Any) -> float:
-    """Records per second in batches of 256, the best of three."""
-    rows = X[np.arange(256) % len(X)]
-    best = np.inf
-    for _ in range(3):
-        began = time.perf_counter()
-        peer.classify(rows, budget=None)
-        best = min(best, time.perf_counter() - began)
-    return 256 / best
-
-
-def run(model: Any, scheduler: Any, overflow: str, times: Any, X: Any, y: Any, within: float, queue: int) -> Summary:
-    clock = RealClock()
+def run(model: Any, scheduler: Any, overflow: str, times: Any, X: Any, y: Any, options: Any) -> Summary:
+    """One stream through the engine."""
+    clock: Clock = ProcessorClock() if options.processor_time else RealClock()
+    within = parse_duration(options.within)
     source = Replay(EndlessRows(X, y, len(times)), at_times(times), clock)
     engine = Engine(
-        model, source, Nowhere(), scheduler=scheduler, within=within, queue=ItemQueue(queue, overflow), clock=clock
+        OnClock(model, clock) if options.processor_time else model,
+        source,
+        Nowhere(),
+        scheduler=scheduler,
+        within=within,
+        queue=ItemQueue(options.queue, overflow),  # type: ignore[arg-type]
+        clock=clock,
     )
     # a peer that blocks would work off its backlog for minutes: what comes out after the end is late in any case
     started: list[float] = []
@@ -153,6 +130,7 @@ def run(model: Any, scheduler: Any, overflow: str, times: Any, X: Any, y: Any, w
 
 
 def schedulers(model: Any, table: GainTable, within: float) -> dict[str, Any]:
+    """The three rules, new for each run."""
     return {
         "DeadlineShare": DeadlineShare(most=model.budget),
         "MarginalGain": MarginalGain(table),
@@ -160,98 +138,124 @@ def schedulers(model: Any, table: GainTable, within: float) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--dataset", default="pendigits")
-    parser.add_argument("--seconds", type=float, default=2.0, help="of each run")
-    parser.add_argument("--within", default="50ms")
-    parser.add_argument("--queue", type=int, default=2_000)
-    parser.add_argument("--river", action="store_true", help="also river's ARF and Hoeffding tree")
-    parser.add_argument("--peers", help="only these, as names with commas between them")
-    parser.add_argument("--slowest", help="take the capacity of this peer instead of the slowest")
-    parser.add_argument("--loads", default=",".join(map(str, LOADS)))
-    parser.add_argument("--plot", help="also draw into this file")
-    options = parser.parse_args()
-    within = parse_duration(options.within)
-    loads = [float(load) for load in options.loads.split(",")]
-
-    try:
-        data = load_dataset(options.dataset)
-    except (DatasetNotFound, ValueError) as error:
-        print(f"skipped: {error}", file=sys.stderr)
-        return
+def split(name: str) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """At most 20,000 records to train on, and at most 10,000 others."""
+    data = load_dataset(name)
     order = np.random.default_rng(SEED).permutation(len(data.y))
-    X, y = np.asarray(data.X)[order], data.y[order]
-    half = min(len(y) * 2 // 3, 20_000)
-    train, test = (X[:half], y[:half]), (X[half : half + 10_000], y[half : half + 10_000])
+    X, y = np.asarray(data.X, dtype=np.float64)[order], data.y[order]
+    n = min(len(y) * 2 // 3, 20_000)
+    return (X[:n], y[:n]), (X[n : n + 10_000], y[n : n + 10_000])
 
-    peers = sklearn_peers(*train, options.peers) | (river_peers(*train) if options.river else {})
-    rates = {name: capacity(peer, test[0]) for name, peer in peers.items()}
-    slowest = options.slowest or min(rates, key=lambda name: rates[name])
-    print(
-        f"{options.dataset}: {half} training and {len(test[1])} test records; answers due within {options.within}; "
-        f"queue {options.queue}; {options.seconds:g} s a run; seed {SEED}; {platform.processor() or platform.machine()}, "
-        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
-    )
-    print("capacity, records/s: " + ", ".join(f"{name} {rate:,.0f}" for name, rate in rates.items()))
-    print(f"load 1 is {rates[slowest]:,.0f} records/s, the capacity of {slowest}\n")
 
+def fit_ours(name: str, X: Any, y: Any, one_core: bool) -> tuple[Any, GainTable]:
+    """A model, and what more steps bring by a twin that a tenth of the training data was kept from."""
+    print(f"training {name}", file=sys.stderr)
+    settings = [*OURS[name], "n_jobs=1"] if one_core else OURS[name]
+    held = len(y) * 9 // 10
+    twin = make_model(name, settings).fit(X[:held], y[:held])
+    return make_model(name, settings).fit(X, y), GainTable.measure(twin, X[held:], y[held:])
+
+
+def one_dataset(name: str, options: Any) -> list[Result]:
+    train, test = split(name)
+    one_core, within = options.processor_time, parse_duration(options.within)
+    only = options.peers.split(",") if options.peers else None
+    peers = all_peers(*train, test[0], seed=SEED, only=only, one_core=one_core)
+    ours = {ours: fit_ours(ours, *train, one_core) for ours in options.models.split(",")}
+    timer = time.process_time if one_core else time.perf_counter
+    rates = {peer: capacity(found, test[0], timer) for peer, found in peers.items()}
+    slowest = options.slowest or min(rates, key=lambda peer: rates[peer])
     results: list[Result] = []
-    ours = {}
-    for name in MODELS:
-        model = make_model(name, [])
-        model.fit(*train)
-        held = slice(half * 9 // 10, half)
-        twin = make_model(name, []).fit(X[: held.start], y[: held.start])
-        ours[name] = model, GainTable.measure(twin, X[held], y[held])
-    for load in loads:
+    for load in options.loads:
         print(f"load {load:g}", file=sys.stderr)
         n = int(load * rates[slowest] * options.seconds)
         times = np.sort(np.random.default_rng(SEED).uniform(0.0, options.seconds, n))
-        for name, (model, table) in ours.items():
+        for model_name, (model, table) in ours.items():
             for rule, scheduler in schedulers(model, table, within).items():
-                summary = run(model, scheduler, "answer_now", times, *test, within, options.queue)
-                results.append(Result(f"{name}, {rule}", load, summary))
-        for name, peer in peers.items():
+                summary = run(model, scheduler, "answer_now", times, *test, options)
+                results.append(Result(f"{model_name}, {rule}", load, summary))
+        for peer_name, peer in peers.items():
             tries = [
-                Result(name, load, run(peer, FixedBudget(1), overflow, times, *test, within, options.queue))
+                Result(peer_name, load, run(peer, FixedBudget(1), overflow, times, *test, options))
                 for overflow in ("block", "shed_oldest")
             ]
             results.append(max(tries, key=lambda result: result.on_time_accuracy))
-    _print(results, loads)
-    if options.plot:
-        _draw(results, loads, options.plot)
+    at_rest = {
+        name: float((peer.model.predict_proba(test[0]).argmax(1) == _places(peer, test[1])).mean())
+        for name, peer in peers.items()
+    }
+    at_rest |= {name: float((model.predict(test[0]) == test[1]).mean()) for name, (model, _) in ours.items()}
+    _print(name, results, options, rates, slowest, at_rest, len(train[1]), len(test[1]))
+    return results
 
 
-def _print(results: list[Result], loads: list[float]) -> None:
-    methods = list(dict.fromkeys(result.method for result in results))
-    width = max(map(len, methods))
+def _places(peer: Any, labels: Any) -> Any:
+    return np.searchsorted(peer.classes_, labels)
+
+
+def _print(name: str, results: list[Result], options: Any, rates: Any, slowest: str, at_rest: Any, *n: int) -> None:
     found = {(result.method, result.load): result for result in results}
-    print("on-time accuracy, % of all arrivals (p99 waiting; share late or never answered)")
-    print(" " * width + "".join(f"{f'{load:g} x':>26}" for load in loads))
+    methods = list(dict.fromkeys(result.method for result in results))
+    best = {load: max(result.on_time_accuracy for result in results if result.load == load) for load in options.loads}
+    rows = []
     for method in methods:
-        cells = []
-        for load in loads:
-            result = found[method, load]
-            summary = result.summary
-            missed = 1.0 - summary.on_time / max(summary.labelled, 1)
-            wait = format_duration(summary.wait_quantile(0.99))
-            cells.append(f"{100 * result.on_time_accuracy:5.1f} ({wait}; {missed:.1%})")
-        print(f"{method:<{width}}" + "".join(f"{cell:>26}" for cell in cells))
+        at = {load: found[method, load] for load in options.loads}
+        cells = [at[load].cells() + (" *" if at[load].on_time_accuracy == best[load] else "") for load in options.loads]
+        rows.append([method, f"{100 * at_rest[method.partition(',')[0]]:.2f}", *cells])
+    print_table(
+        f"{name}: on-time accuracy, % of all arrivals (waiting p50/p99; late or never answered); * the best of a load",
+        ["method", "without hurry", *(f"{load:g} x" for load in options.loads)],
+        rows,
+        [
+            f"{n[0]} training and {n[1]} test records; due within {options.within}; queue {options.queue}; "
+            f"{options.seconds:g} s a run; seed {SEED}",
+            f"load 1 is {rates[slowest]:,.0f} records/s, the capacity of {slowest}; "
+            + ", ".join(f"{peer} {rate:,.0f}" for peer, rate in rates.items()),
+            f"{'processor time, one thread' if options.processor_time else 'real time'}; {machine()}, "
+            f"load average {os.getloadavg()[0]:.1f}",
+        ],
+    )
 
 
-def _draw(results: list[Result], loads: list[float], path: str) -> None:
+def _draw(found: dict[str, list[Result]], loads: list[float], path: str) -> None:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    axes = figure.subplots()
-    for method in dict.fromkeys(result.method for result in results):
-        shares = [result.on_time_accuracy for result in results if result.method == method]
-        axes.plot(loads, shares, marker="o", label=method, linestyle="-" if "," in method else "--")
-    axes.set(xlabel="load, times the capacity of the slowest peer", ylabel="on-time accuracy", xscale="log")
-    axes.legend(fontsize="small")
-    axes.grid(alpha=0.3)
+    figure = Figure(figsize=(7 * len(found), 5), layout="constrained")
+    for axes, (name, results) in zip(np.atleast_1d(figure.subplots(1, len(found))), found.items(), strict=True):
+        for method in dict.fromkeys(result.method for result in results):
+            if "," in method and not method.endswith("DeadlineShare"):
+                continue  # one rule is enough to see; the table has them all
+            shares = [100 * result.on_time_accuracy for result in results if result.method == method]
+            axes.plot(loads, shares, marker="o", label=method, linestyle="-" if "," in method else "--")
+        axes.set(title=name, xlabel="load, times the capacity of the slowest peer", ylabel="on-time accuracy, %")
+        axes.set_xscale("log")
+        axes.set_xticks(loads, [f"{load:g}" for load in loads])
+        axes.legend(fontsize="small")
+        axes.grid(alpha=0.3)
     figure.savefig(path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--datasets", default="pendigits", help="names with commas between them")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of each run")
+    parser.add_argument("--within", default="50ms")
+    parser.add_argument("--queue", type=int, default=2_000)
+    parser.add_argument("--peers", help="only these, as names with commas between them")
+    parser.add_argument("--models", default=",".join(OURS), help="which of ours")
+    parser.add_argument("--slowest", help="take the capacity of this peer instead of the slowest")
+    parser.add_argument("--loads", type=lambda text: [float(load) for load in text.split(",")], default=list(LOADS))
+    parser.add_argument("--processor-time", action="store_true", help="on the processor time of one thread")
+    parser.add_argument("--plot", help="also draw into this file")
+    options = parser.parse_args()
+    found = {}
+    for name in options.datasets.split(","):
+        try:
+            found[name] = one_dataset(name, options)
+        except (DatasetNotFound, ValueError) as error:
+            print(f"{name} is skipped: {error}", file=sys.stderr)
+    if options.plot and found:
+        _draw(found, options.loads, options.plot)
 
 
 if __name__ == "__main__":

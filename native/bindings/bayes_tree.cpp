@@ -66,7 +66,7 @@ ForestSettings forest_settings(std::int32_t fanout, const std::string& bandwidth
 }
 
 QuerySettings query_settings(const std::string& descent, const std::string& decision, std::int32_t refined_classes,
-                             double root_weight) {
+                             double root_weight, bool certify) {
     if (!(root_weight >= 0.0) || !std::isfinite(root_weight))
         throw std::invalid_argument("root_weight is " + std::to_string(root_weight) + "; use 0 or more");
     if (refined_classes < kPublishedK)
@@ -78,7 +78,7 @@ QuerySettings query_settings(const std::string& descent, const std::string& deci
             named<Decision>(
                 decision, "decision",
                 {{"mixture", Decision::mixture}, {"ensemble", Decision::ensemble}, {"nearest", Decision::nearest}}),
-            refined_classes, root_weight};
+            refined_classes, root_weight, certify};
 }
 
 void require_finite(std::span<const double> values) {
@@ -93,24 +93,29 @@ void require_width(const Forest& forest, std::size_t features) {
                                     std::to_string(forest.dimensions()) + "; pass the same columns");
 }
 
-/// A share in a Python object that native code may drop on any thread.
-std::shared_ptr<const void> keep_alive(nb::handle object) {
-    object.inc_ref();
-    return {object.ptr(), [](const void* held) {
-                const nb::gil_scoped_acquire locked;
-                nb::handle(static_cast<PyObject*>(const_cast<void*>(held))).dec_ref();
-            }};
+/// Queries live as long as Python holds them; the memory of the last one to go serves the next.
+Query& spare_query() {
+    thread_local Query spare;
+    return spare;
 }
 
 class ForestQuery {
   public:
-    ForestQuery(SharedForest forest, const QuerySettings& settings, Vector<double> x) : forest_(std::move(forest)) {
+    ForestQuery(SharedForest forest, const QuerySettings& settings, Vector<double> x)
+        : forest_(std::move(forest)), query_(std::move(spare_query())) {
         require_width(*forest_, x.size());
         require_finite(as_span(x));
         query_.open(*forest_, settings, x.data());
     }
     ForestQuery(SharedForest forest, nb::bytes state) : forest_(std::move(forest)) {
         query_.resume(*forest_, {reinterpret_cast<const std::byte*>(state.data()), state.size()});
+    }
+
+    ForestQuery(const ForestQuery&) = delete;
+    ForestQuery& operator=(const ForestQuery&) = delete;
+    ~ForestQuery() {
+        constexpr std::int64_t kSmall = 4096;  // steps; the frontiers of longer queries are not worth keeping
+        if (query_.steps() <= kSmall) spare_query() = std::move(query_);
     }
 
     std::int64_t refine(std::int64_t steps, std::int64_t nanoseconds, const StopFlag* stop) {
@@ -124,6 +129,11 @@ class ForestQuery {
         query_.posterior(out);
         return to_numpy(std::move(out));
     }
+    [[nodiscard]] auto proba_bounds() const {
+        std::vector<double> out(2 * forest_->classes());
+        query_.posterior_bounds(out);
+        return to_numpy(std::move(out));
+    }
     [[nodiscard]] nb::bytes state() const {
         const auto bytes = query_.suspend();
         return nb::bytes(bytes.data(), bytes.size());
@@ -132,6 +142,9 @@ class ForestQuery {
         std::vector<std::tuple<std::int32_t, std::int32_t, double>> rows;
         for (const auto& entry : query_.frontier()) rows.emplace_back(entry.point_class, entry.child, entry.log2_value);
         return rows;
+    }
+    [[nodiscard]] auto record() const {
+        return to_numpy(std::vector<double>(query_.record().begin(), query_.record().end()));
     }
     [[nodiscard]] const Query& query() const noexcept { return query_; }
 
@@ -275,7 +288,7 @@ SharedForest adopt(const ForestSettings& settings, std::size_t dimensions, nb::d
         using T = std::remove_cvref_t<decltype(column[0])>;
         if (!given.contains(name)) throw DamagedForest(std::string("the array '") + name + "' is missing");
         const auto array = nb::cast<Vector<T>>(given[name], false);
-        column = std::remove_cvref_t<decltype(column)>(as_span(array), keep_alive(given[name]));
+        column = lent_column<T>(array, given[name]);
     });
     forest->check_sizes();
     forest->check_heads();
@@ -314,7 +327,7 @@ std::unique_ptr<ForestHandle> merge(const std::vector<const ForestHandle*>& part
 template <typename Result>
 Result one(const ForestHandle& handle, const QuerySettings& settings, Vector<double> x, std::int64_t steps,
            Result (*result)(const Query&, std::size_t classes)) {
-    thread_local Query query;
+    Query& query = spare_query();
     const SharedForest forest = share_unlocked(handle);
     require_width(*forest, x.size());
     require_finite(as_span(x));
@@ -325,7 +338,8 @@ Result one(const ForestHandle& handle, const QuerySettings& settings, Vector<dou
 
 void bind_query(nb::module_& m) {
     nb::class_<QuerySettings>(m, "BayesQuerySettings", "How queries descend and decide.")
-        .def(nb::new_(&query_settings), "descent"_a, "decision"_a, "refined_classes"_a, "root_weight"_a = 0.0);
+        .def(nb::new_(&query_settings), "descent"_a, "decision"_a, "refined_classes"_a, "root_weight"_a = 0.0,
+             "certify"_a = false);
     nb::class_<ForestQuery>(m, "BayesQuery", "One classification in progress.")
         .def("refine", &ForestQuery::refine, "steps"_a = -1, "nanoseconds"_a = -1, "stop"_a.none() = nb::none(),
              "Refine within the limits (-1: none); return the steps taken.")
@@ -333,9 +347,13 @@ void bind_query(nb::module_& m) {
             "label", [](const ForestQuery& q) { return q.query().label(); }, "The number of the likeliest class.")
         .def("proba", &ForestQuery::proba, "The probabilities of the classes.")
         .def("state", &ForestQuery::state, "Everything that is needed to go on later, as bytes.")
+        .def("record", &ForestQuery::record, "The record, standardised.")
         .def("frontier", &ForestQuery::frontier, "Rows (class, node or -1 for a kernel, log2 of n_e g_e).")
         .def_prop_ro(
             "steps", [](const ForestQuery& q) { return q.query().steps(); }, "Refinements so far.")
+        .def_prop_ro(
+            "certified", [](const ForestQuery& q) { return q.query().certified(); }, "No step could change the label.")
+        .def("proba_bounds", &ForestQuery::proba_bounds, "Rows (least, most) of the exhausted probabilities.")
         .def_prop_ro(
             "exhausted", [](const ForestQuery& q) { return q.query().exhausted(); }, "Nothing is left to refine.");
 }
@@ -444,21 +462,21 @@ void bind_bayes_tree(nb::module_& m) {
             "answer",
             [](const ForestHandle& h, const QuerySettings& settings, Matrix<double> records, std::int64_t steps,
                std::int64_t nanoseconds, const StopFlag* stop, int threads, OutMatrix<double> proba,
-               OutVector<std::int64_t> taken, OutVector<std::uint8_t> exhausted) {
+               OutVector<std::int64_t> taken, OutVector<std::uint8_t> certified) {
                 const SharedForest forest = share_unlocked(h);
                 require_width(*forest, records.shape(1));
                 require_equal("rows of proba", proba.shape(0), records.shape(0));
                 require_equal("columns of proba", proba.shape(1), forest->classes());
                 require_equal("length of steps", taken.size(), records.shape(0));
-                require_equal("length of exhausted", exhausted.size(), records.shape(0));
+                require_equal("length of certified", certified.size(), records.shape(0));
                 require_finite(as_span(records));
                 const Limits limits = make_limits(steps, nanoseconds, stop);
                 const nb::gil_scoped_release unlocked;
                 answer(*forest, settings, {as_span(records), forest->dimensions()}, limits, threads,
-                       {as_span(proba), as_span(taken), as_span(exhausted)});
+                       {as_span(proba), as_span(taken), as_span(certified)});
             },
             "settings"_a, "records"_a.noconvert(), "steps"_a, "nanoseconds"_a, "stop"_a.none(), "threads"_a,
-            "proba"_a.noconvert(), "taken"_a.noconvert(), "exhausted"_a.noconvert(),
+            "proba"_a.noconvert(), "taken"_a.noconvert(), "certified"_a.noconvert(),
             "Answer every record within the limits.")
         .def(
             "answer_in_stages",
@@ -498,19 +516,41 @@ void bind_bayes_tree(nb::module_& m) {
             "Bytes of memory held; what a mapped file lends is not counted.");
 
     m.def(
-        "bayes_kernels",
-        [](const std::string& which, Vector<float> x, Vector<float> mean, Vector<float> precision, std::size_t lanes,
-           OutVector<float> out) {
+        "bayes_densities",
+        [](Vector<float> x, Vector<float> mean, Vector<float> precision, Vector<float> log2_norm,
+           Vector<float> log2_count, OutVector<float> log2_density, OutVector<float> log2_value) {
+            const std::size_t lanes = log2_density.size();
             require_equal("length of mean", mean.size(), x.size() * lanes);
-            require_equal("length of out", out.size(), lanes);
+            require_equal("length of log2_value", log2_value.size(), lanes);
             if (lanes != 4 && lanes % 8 != 0) throw std::invalid_argument("lanes must be 4 or a multiple of 8");
-            const bool own = which == "own";
-            require_equal("length of precision", precision.size(), own ? mean.size() : x.size());
-            (own ? kernels().own_exponents : kernels().shared_exponents)(x.data(), mean.data(), precision.data(),
-                                                                         x.size(), lanes, out.data());
+            if (log2_norm.size() == 1) {
+                require_equal("length of precision", precision.size(), x.size());
+                kernels().shared_densities(x.data(), mean.data(), precision.data(), log2_norm.data()[0], x.size(),
+                                           lanes, log2_density.data());
+                return;
+            }
+            require_equal("length of precision", precision.size(), mean.size());
+            require_equal("length of log2_norm", log2_norm.size(), lanes);
+            require_equal("length of log2_count", log2_count.size(), lanes);
+            kernels().own_densities(x.data(),
+                                    {mean.data(), precision.data(), log2_norm.data(), log2_count.data(), lanes},
+                                    x.size(), log2_density.data(), log2_value.data());
         },
-        "which"_a, "x"_a.noconvert(), "mean"_a.noconvert(), "precision"_a.noconvert(), "lanes"_a, "out"_a.noconvert(),
-        "The exponents of a node's entries, for tests.");
+        "x"_a.noconvert(), "mean"_a.noconvert(), "precision"_a.noconvert(), "log2_norm"_a.noconvert(),
+        "log2_count"_a.noconvert(), "log2_density"_a.noconvert(), "log2_value"_a.noconvert(),
+        "The log2 densities of a node's entries, or with a single norm of a class's kernels; for tests.");
+    m.def(
+        "bayes_box_exponents",
+        [](Vector<double> x, Vector<float> precision, Vector<float> low, Vector<float> high, Vector<double> mean,
+           Vector<double> scatter, double share) {
+            for (const std::size_t size : {precision.size(), low.size(), high.size(), mean.size(), scatter.size()})
+                require_equal("length of an array", size, x.size());
+            const BoxExponents u = kernels().box_exponents(
+                x.data(), precision.data(), {low.data(), high.data(), mean.data(), scatter.data(), share}, x.size());
+            return std::tuple(u.least, u.mean, u.most, u.reach);
+        },
+        "x"_a.noconvert(), "precision"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(), "mean"_a.noconvert(),
+        "scatter"_a.noconvert(), "share"_a, "Bounds on the exponents of a cloud of objects; for tests.");
     m.def(
         "powers_of_two",
         [](Vector<float> log2_value, float origin, OutVector<double> out) {

@@ -7,11 +7,14 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "anystream/column.hpp"
 #include "anystream/stop.hpp"
 
 namespace anystream::bindings {
@@ -39,6 +42,21 @@ template <typename T>
     auto* owned = new std::vector<T>(std::move(values));
     nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
     return nb::ndarray<T, nb::numpy, nb::ndim<1>, nb::c_contig>(owned->data(), {owned->size()}, owner);
+}
+
+/// A column over an array that Python holds, in memory or in a mapped file; the column may drop it on any thread.
+template <typename T>
+[[nodiscard]] Column<T> lent_column(const Vector<T>& array, nb::handle object) {
+    nb::object base = nb::borrow(object);
+    while (nb::hasattr(base, "base") && !base.attr("base").is_none()) base = base.attr("base");
+    if (nb::hasattr(base, "obj")) base = base.attr("obj");  // a memoryview's owner
+    const bool mapped = std::string_view(nb::type_name(base.type()).c_str()).ends_with("mmap");
+    object.inc_ref();
+    std::shared_ptr<const void> owner(object.ptr(), [](const void* held) {
+        const nb::gil_scoped_acquire locked;
+        nb::handle(static_cast<PyObject*>(const_cast<void*>(held))).dec_ref();
+    });
+    return {as_span(array), std::move(owner), mapped};
 }
 
 inline void require_equal(const char* what, std::size_t got, std::size_t expected) {

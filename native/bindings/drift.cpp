@@ -1,4 +1,5 @@
 #include "anystream/drift/gaussian_moments.hpp"
+#include "anystream/drift/tree_leaves.hpp"
 #include "bindings.hpp"
 
 namespace anystream::bindings {
@@ -50,6 +51,26 @@ void bind_drift(nb::module_& m) {
         "rows"_a.noconvert(), "smoothing"_a, "count"_a.noconvert(), "observed"_a.noconvert(), "mean"_a.noconvert(),
         "scatter"_a.noconvert(), "out"_a.noconvert(),
         "Probabilities of the classes for each row, by Gaussian naive Bayes.");
+    m.def(
+        "tree_leaves",
+        [](Matrix<float> rows, Vector<std::int32_t> feature, Vector<double> threshold, Vector<std::int32_t> left,
+           Vector<std::int32_t> right, Vector<std::uint8_t> missing_left, OutVector<std::int64_t> out) {
+            const auto nodes = feature.size();
+            if (nodes == 0) throw std::invalid_argument("the tree has no nodes");
+            require_equal("size of threshold", threshold.size(), nodes);
+            require_equal("size of left", left.size(), nodes);
+            require_equal("size of right", right.size(), nodes);
+            require_equal("size of missing_left", missing_left.size(), nodes);
+            require_equal("size of out", out.size(), rows.shape(0));
+            const TreeView tree{as_span(feature), as_span(threshold), as_span(left), as_span(right),
+                                as_span(missing_left)};
+
+            nb::gil_scoped_release unlocked;
+            tree_leaves(tree, as_span(rows), rows.shape(1), as_span(out));
+        },
+        "rows"_a.noconvert(), "feature"_a.noconvert(), "threshold"_a.noconvert(), "left"_a.noconvert(),
+        "right"_a.noconvert(), "missing_left"_a.noconvert(), "out"_a.noconvert(),
+        "The number of the leaf in which each row ends.");
 }
 
 }  // namespace anystream::bindings

@@ -1,7 +1,10 @@
 #include "bindings.hpp"
 
+namespace nb = nanobind;
+
 NB_MODULE(_native, m) {
     m.doc() = "The native core of anystream.";
+    nb::set_leak_warnings(false);  // a model that a test or a session still holds at the end is no leak
     anystream::bindings::bind_stop(m);
     anystream::bindings::bind_bayes_tree(m);
     anystream::bindings::bind_tree_shape(m);

@@ -53,14 +53,6 @@ void require_classes(std::span<const std::int32_t> labels, std::size_t classes) 
                                         std::to_string(classes));
 }
 
-std::shared_ptr<const void> keep_alive(nb::handle object) {
-    object.inc_ref();
-    return {object.ptr(), [](const void* held) {
-                const nb::gil_scoped_acquire locked;
-                nb::handle(static_cast<PyObject*>(const_cast<void*>(held))).dec_ref();
-            }};
-}
-
 std::unique_ptr<Space> fill(const Metric& metric, const Records& records) {
     auto space = make_space(metric);
     require_records(*space, records);
@@ -86,14 +78,10 @@ class GalleryQuery {
         const nb::gil_scoped_release unlocked;
         query_.open(*gallery_, x_, k_);
     }
-    using State = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t,
-                             std::vector<std::tuple<double, std::int64_t, std::int64_t>>>;
-    GalleryQuery(SharedGallery gallery, Vector<double> x, std::size_t k, const State& state)
+    GalleryQuery(SharedGallery gallery, Vector<double> x, std::size_t k, nb::tuple state)
         : gallery_(std::move(gallery)), x_(x.data(), x.data() + x.size()), k_(k) {
         gallery_->space().require(x_);
-        QueryState resumed{std::get<0>(state), std::get<1>(state), std::get<2>(state), std::get<3>(state), {}};
-        for (const auto& [power, id, position] : std::get<4>(state)) resumed.nearest.push_back({power, id, position});
-        query_.resume(*gallery_, x_, k_, resumed);
+        query_.resume(*gallery_, x_, k_, state_of(state));
     }
 
     std::int64_t refine(std::int64_t steps, std::int64_t nanoseconds, const StopFlag* stop) {
@@ -107,11 +95,18 @@ class GalleryQuery {
         query_.posterior(*gallery_, out);
         return to_numpy(std::move(out));
     }
-    [[nodiscard]] State state() const {
-        const QueryState now = query_.suspend();
-        State state{now.steps, now.position, now.list, now.list_end, {}};
-        for (const Neighbor& each : now.nearest) std::get<4>(state).emplace_back(each.power, each.id, each.position);
-        return state;
+    /// The nearest exemplar so far, its distance and the position, if one votes and there are no lists; else the
+    /// nearest with their distances, the position, and with lists: steps, lists visited, and the end of the last one.
+    [[nodiscard]] nb::tuple state() const {
+        const QueryState now = query_.suspend(*gallery_);
+        if (plain()) {
+            const Near best = now.nearest.empty() ? Near{-1, 0.0} : now.nearest.front();
+            return nb::make_tuple(best.position, best.distance, now.position);
+        }
+        nb::list nearest;
+        for (const Near& each : now.nearest) nearest.append(nb::make_tuple(each.position, each.distance));
+        if (!gallery_->has_lists()) return nb::make_tuple(nb::tuple(nearest), now.position);
+        return nb::make_tuple(nb::tuple(nearest), now.position, now.steps, now.list, now.list_end);
     }
     /// Serials and distances of the nearest so far.
     [[nodiscard]] std::vector<std::pair<std::int64_t, double>> nearest() const {
@@ -124,6 +119,33 @@ class GalleryQuery {
     [[nodiscard]] std::size_t label() const { return query_.label(*gallery_); }
 
   private:
+    [[nodiscard]] bool plain() const noexcept { return k_ == 1 && !gallery_->has_lists(); }
+
+    [[nodiscard]] QueryState state_of(const nb::tuple& given) const {
+        QueryState state;
+        try {
+            if (given.size() != (plain() ? 3 : gallery_->has_lists() ? 5 : 2)) throw nb::cast_error();
+            if (plain()) {
+                const Near best{nb::cast<std::int64_t>(given[0]), nb::cast<double>(given[1])};
+                if (best.position >= 0) state.nearest.push_back(best);
+            } else {
+                for (const auto& [position, distance] :
+                     nb::cast<std::vector<std::pair<std::int64_t, double>>>(given[0]))
+                    state.nearest.push_back({position, distance});
+            }
+            state.position = nb::cast<std::int64_t>(given[plain() ? 2 : 1]);
+            state.steps = state.position - static_cast<std::int64_t>(gallery_->setup());
+            if (gallery_->has_lists()) {
+                state.steps = nb::cast<std::int64_t>(given[2]);
+                state.list = nb::cast<std::int64_t>(given[3]);
+                state.list_end = nb::cast<std::int64_t>(given[4]);
+            }
+        } catch (const nb::cast_error&) {
+            throw std::invalid_argument("not the state of a query of such a model; use the one it was made with");
+        }
+        return state;
+    }
+
     SharedGallery gallery_;
     std::vector<double> x_;
     std::size_t k_;
@@ -165,7 +187,7 @@ SharedGallery share_unlocked(const GalleryHandle& handle) {
 std::unique_ptr<GalleryHandle> build(const Metric& metric, Vector<double> values, Vector<std::int64_t> first,
                                      Vector<std::int32_t> labels, Vector<std::int64_t> order,
                                      Vector<std::int64_t> serials, std::size_t classes, std::size_t capacity,
-                                     std::size_t head, int threads) {
+                                     bool lists, int threads) {
     const Records records = records_of(values, first);
     require_equal("number of labels", labels.size(), records.size());
     require_equal("number of serials", serials.size(), records.size());
@@ -184,7 +206,7 @@ std::unique_ptr<GalleryHandle> build(const Metric& metric, Vector<double> values
     }
     auto gallery = std::make_shared<Gallery>(make_space(metric), classes, capacity);
     gallery->assign(all->permuted(places), std::move(ordered_labels), std::move(ordered_serials), classes);
-    if (head > 0) gallery->make_lists(head, threads);
+    if (lists) gallery->make_lists(threads);
     return std::make_unique<GalleryHandle>(std::move(gallery), metric);
 }
 
@@ -242,6 +264,7 @@ class ArrayCollector final : public ColumnVisitor {
     void visit(const char* name, Column<float>& column) override { add(name, column); }
     void visit(const char* name, Column<std::int64_t>& column) override { add(name, column); }
     void visit(const char* name, Column<std::int32_t>& column) override { add(name, column); }
+    void visit(const char* name, Column<std::uint32_t>& column) override { add(name, column); }
     void visit(const char* name, Column<std::uint8_t>& column) override { add(name, column); }
     [[nodiscard]] nb::dict take() { return all_; }
 
@@ -263,6 +286,7 @@ class ArrayLender final : public ColumnVisitor {
     void visit(const char* name, Column<float>& column) override { lend(name, column); }
     void visit(const char* name, Column<std::int64_t>& column) override { lend(name, column); }
     void visit(const char* name, Column<std::int32_t>& column) override { lend(name, column); }
+    void visit(const char* name, Column<std::uint32_t>& column) override { lend(name, column); }
     void visit(const char* name, Column<std::uint8_t>& column) override { lend(name, column); }
 
   private:
@@ -270,7 +294,7 @@ class ArrayLender final : public ColumnVisitor {
     void lend(const char* name, Column<T>& column) {
         if (!given_.contains(name)) throw std::invalid_argument(std::string("the array '") + name + "' is missing");
         const auto array = nb::cast<Vector<T>>(given_[name], false);
-        column = Column<T>(as_span(array), keep_alive(given_[name]));
+        column = lent_column<T>(array, given_[name]);
     }
     nb::dict given_;
 };
@@ -310,7 +334,7 @@ void bind_gallery_query(nb::module_& m) {
         .def("label", &GalleryQuery::label, "The number of the likeliest class.")
         .def("proba", &GalleryQuery::proba, "The shares of the votes.")
         .def("state", &GalleryQuery::state,
-             "Steps, position, list, its end, and the nearest (power, serial, position).")
+             "The nearest, its distance and the position; more with lists or where several vote.")
         .def("nearest", &GalleryQuery::nearest, "Serials and distances of the nearest so far.")
         .def_prop_ro(
             "steps", [](const GalleryQuery& q) { return q.query().steps(); }, "Exemplars compared so far.")
@@ -335,8 +359,8 @@ void bind_neighbors(nb::module_& m) {
     nb::class_<GalleryHandle>(m, "NeighborsGallery",
                               "Exemplars in the order of visits. Many threads may ask while one learns.")
         .def_static("build", &build, "metric"_a, "values"_a.noconvert(), "first"_a.noconvert(), "labels"_a.noconvert(),
-                    "order"_a.noconvert(), "serials"_a.noconvert(), "classes"_a, "capacity"_a, "head"_a, "threads"_a,
-                    "The records named by `order`, in that order; with `head` > 0 the first ones become lists.")
+                    "order"_a.noconvert(), "serials"_a.noconvert(), "classes"_a, "capacity"_a, "lists"_a, "threads"_a,
+                    "The records named by `order`, in that order; with `lists` the first ones become centres of lists.")
         .def_static(
             "from_arrays",
             [](const Metric& metric, std::size_t classes, std::size_t capacity, nb::dict given) {
@@ -385,7 +409,7 @@ void bind_neighbors(nb::module_& m) {
             "x"_a.noconvert(), "k"_a, "Open a query: the first exemplar of each class is compared.")
         .def(
             "resume",
-            [](const GalleryHandle& h, Vector<double> x, std::size_t k, const GalleryQuery::State& state) {
+            [](const GalleryHandle& h, Vector<double> x, std::size_t k, nb::tuple state) {
                 return std::make_unique<GalleryQuery>(share_unlocked(h), x, k, state);
             },
             "x"_a.noconvert(), "k"_a, "state"_a, "Go on with a query that was suspended.")
@@ -462,7 +486,13 @@ void bind_neighbors(nb::module_& m) {
         .def_prop_ro("classes", [](const GalleryHandle& h) { return share_unlocked(h)->classes(); })
         .def_prop_ro("capacity", [](const GalleryHandle& h) { return share_unlocked(h)->capacity(); })
         .def_prop_ro("setup", [](const GalleryHandle& h) { return share_unlocked(h)->setup(); })
-        .def("__len__", [](const GalleryHandle& h) { return share_unlocked(h)->size(); })
+        .def("__len__", [](const GalleryHandle& h) { return share_unlocked(h)->present(); })
+        .def_prop_ro(
+            "positions", [](const GalleryHandle& h) { return share_unlocked(h)->size(); },
+            "Exemplars, and those that left but still have their place in a list.")
+        .def_prop_ro(
+            "oldest", [](const GalleryHandle& h) { return share_unlocked(h)->oldest(); },
+            "The serial before which all exemplars have left.")
         .def_prop_ro(
             "own_bytes", [](const GalleryHandle& h) { return share_unlocked(h)->own_bytes(); },
             "Bytes of memory held; what a mapped file lends is not counted.");

@@ -15,14 +15,16 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr float kEmptyLane = std::numeric_limits<float>::infinity();
+constexpr std::uint32_t kEmptyPair = 0x7f807f80;
 constexpr double kUnit = 0x1p-24;     // half the distance from 1 to the next float
 constexpr double kFarthest = 0x1p40;  // scaled values beyond it call for another frame
 constexpr std::size_t kGroup = 64;    // queries that share the blocks in the cache
 constexpr std::size_t kTileBytes = 1 << 17;
 
-// What rounding can do to a distance. Let N be the norm, x and e the exact vectors in scaled units. Turning them to
-// float32 and subtracting puts dimension j off by at most 2 kUnit (|x_j| + |e_j|), so the distance by at most
-// 2 kUnit (N(x) + N(e)), which is the slack of the query and of the block; summing d terms adds a factor.
+// What rounding can do to a distance. Let N be the norm, x and e the exact vectors in scaled units, e' what the block
+// holds of e. Turning x to float32 and subtracting puts dimension j off by at most 2 kUnit (|x_j| + |e'_j|) + |e_j -
+// e'_j|, so the distance by at most 2 kUnit N(x), which is the slack of the query, and 2 kUnit N(e') + N(e - e'), that
+// of the block; summing d terms adds a factor.
 double slack_of_norm(double norm, std::size_t dimensions) noexcept {
     return 2.1 * kUnit * norm + static_cast<double>(dimensions) * 0x1p-60;  // the last: squares that underflow
 }
@@ -31,11 +33,12 @@ double rounding_factor(std::size_t dimensions) noexcept {
     return 1.0 + 1.05 * static_cast<double>(dimensions + 16) * kUnit;
 }
 
-double norm_of(Norm norm, std::size_t categorical, const float* values, std::size_t dimensions,
-               std::size_t stride) noexcept {
+/// The norm of what stands at the dimensions that are numbers; missing ones are left out.
+template <typename Value>
+double norm_of(Norm norm, std::size_t categorical, std::size_t dimensions, Value&& at) noexcept {
     double sum = 0.0;
     for (std::size_t j = norm == Norm::mixed ? categorical : 0; j < dimensions; ++j) {
-        const auto value = static_cast<double>(values[j * stride]);
+        const double value = at(j);
         if (std::isnan(value)) continue;
         if (norm == Norm::euclidean) {
             sum += value * value;
@@ -46,6 +49,22 @@ double norm_of(Norm norm, std::size_t categorical, const float* values, std::siz
         }
     }
     return norm == Norm::euclidean ? std::sqrt(sum) : sum;
+}
+
+/// The bfloat16 nearest to a value, in the lower half.
+std::uint32_t half_of(double value) noexcept {
+    if (std::isnan(value)) return 0x7fc0;
+    const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
+/// The same of a category: equal ones stay equal, and none becomes infinite.
+std::uint32_t half_of_category(double value) noexcept {
+    return half_of(std::isnan(value) ? value : std::clamp(value, -0x1p126, 0x1p126));
+}
+
+float whole_of(std::uint32_t half) noexcept {
+    return std::bit_cast<float>(half << 16);
 }
 
 bool any_missing(std::span<const double> values) noexcept {
@@ -124,10 +143,6 @@ double distance_of_power(Norm norm, double power) noexcept {
     return norm == Norm::euclidean ? std::sqrt(power) : power;
 }
 
-double power_of_distance(Norm norm, double distance) noexcept {
-    return norm == Norm::euclidean ? distance * distance : distance;
-}
-
 // -- the store
 // ---------------------------------------------------------------------------------------------------------
 
@@ -136,64 +151,64 @@ BlockStore::BlockStore(std::size_t dimensions, Norm norm, std::size_t categorica
       norm_(norm),
       categorical_(categorical),
       origin_(std::vector<double>(dimensions, 0.0)),
-      scale_(std::vector<double>{1.0, 0.0}),
+      scale_(std::vector<double>{1.0}),
       missing_(std::vector<std::uint8_t>{0}) {}
 
 double BlockStore::power(std::size_t i, const double* x, double bound) const noexcept {
     return plain(*this, x, row(i).data(), missing() || any_missing({x, dimensions_}), bound);
 }
 
-float BlockStore::narrow(double value, std::size_t j) const noexcept {
-    return static_cast<float>((value - origin_[j]) * scale_[0]);
-}
-
-/// Origin and scale such that the values are small: the nearer to 0, the finer float32 is. A mixed store stays as it
-/// is, because categories must stay equal or unequal.
+/// Origin and scale such that the values are small: the nearer to 0, the finer the blocks are. Categories stay as they
+/// are, and with them the scale of a mixed store.
 void BlockStore::choose_frame() {
     framed_size_ = size_;
-    if (norm_ == Norm::mixed || size_ == 0) return;
+    if (size_ == 0) return;
     std::vector<double> sum(dimensions_, 0.0), present(dimensions_, 0.0);
     for (std::size_t i = 0; i < size_; ++i)
-        for (std::size_t j = 0; j < dimensions_; ++j)
+        for (std::size_t j = categorical_; j < dimensions_; ++j)
             if (const double value = row(i)[j]; !std::isnan(value)) sum[j] += value, present[j] += 1.0;
     double largest = 0.0;
     for (std::size_t j = 0; j < dimensions_; ++j) sum[j] = present[j] > 0.0 ? sum[j] / present[j] : 0.0;
+    origin_.own() = std::move(sum);
+    if (norm_ == Norm::mixed) return;
     for (std::size_t i = 0; i < size_; ++i)
         for (std::size_t j = 0; j < dimensions_; ++j)
             if (const double value = row(i)[j]; !std::isnan(value))
-                largest = std::max(largest, std::abs(value - sum[j]));
+                largest = std::max(largest, std::abs(value - origin_[j]));
     int exponent = 0;
     if (largest > 0.0) std::frexp(largest, &exponent);
-    origin_.own() = std::move(sum);
     scale_.own()[0] = std::ldexp(1.0, std::clamp(1 - exponent, -1000, 1000));
 }
 
 void BlockStore::resize_blocks() {
     const std::size_t blocks = (size_ + kBlockLanes - 1) / kBlockLanes;
-    blocks_.own().resize(blocks * dimensions_ * kBlockLanes, kEmptyLane);
+    blocks_.own().resize(blocks * pairs() * kBlockLanes, kEmptyPair);
     slack_.own().resize(blocks, 0.0f);
 }
 
 void BlockStore::write_lane(std::size_t i) {
-    const std::size_t b = i / kBlockLanes;
-    float* const lane = blocks_.own().data() + b * dimensions_ * kBlockLanes + i % kBlockLanes;
+    std::uint32_t* const to = lane(i);
     const auto values = row(i);
-    bool lacking = false;
+    for (std::size_t p = 0; p < pairs(); ++p) to[p * kBlockLanes] = 0;
     for (std::size_t j = 0; j < dimensions_; ++j) {
-        lane[j * kBlockLanes] = narrow(values[j], j);
-        lacking |= std::isnan(values[j]);
+        const std::uint32_t half = j < categorical_ ? half_of_category(values[j]) : half_of(scaled(values[j], j));
+        to[j / 2 * kBlockLanes] |= half << (16 * (j % 2));
     }
-    const double norm = norm_of(norm_, categorical_, lane, dimensions_, kBlockLanes);
-    const double slack = slack_of_norm(norm, dimensions_) * rounding_factor(dimensions_);
-    slack_.own()[b] = std::max(slack_[b], std::nextafter(static_cast<float>(slack), kEmptyLane));
-    scale_.own()[1] = std::max(scale_[1], static_cast<double>(slack_[b]));
-    if (lacking) missing_.own()[0] = 1;
+    const auto held = [&](std::size_t j) {
+        return static_cast<double>(whole_of(to[j / 2 * kBlockLanes] >> (16 * (j % 2)) & 0xffff));
+    };
+    const double norm = norm_of(norm_, categorical_, dimensions_, held);
+    const double off =
+        norm_of(norm_, categorical_, dimensions_, [&](std::size_t j) { return scaled(values[j], j) - held(j); });
+    const double slack = (slack_of_norm(norm, dimensions_) + off) * rounding_factor(dimensions_);
+    float& most = slack_.own()[i / kBlockLanes];
+    most = std::max(most, std::nextafter(static_cast<float>(slack), kEmptyLane));
+    if (any_missing(values)) missing_.own()[0] = 1;
 }
 
 void BlockStore::write_all() {
     slack_.own().clear();
     blocks_.own().clear();
-    scale_.own()[1] = 0.0;
     missing_.own()[0] = 0;
     resize_blocks();
     for (std::size_t i = 0; i < size_; ++i) write_lane(i);
@@ -237,8 +252,7 @@ void BlockStore::swap_remove(std::size_t i) {
         write_lane(i);
     }
     rows.resize(last * dimensions_);
-    float* const lane = blocks_.own().data() + last / kBlockLanes * dimensions_ * kBlockLanes + last % kBlockLanes;
-    for (std::size_t j = 0; j < dimensions_; ++j) lane[j * kBlockLanes] = kEmptyLane;
+    for (std::size_t p = 0; p < pairs(); ++p) lane(last)[p * kBlockLanes] = kEmptyPair;
     size_ = last;
     resize_blocks();
 }
@@ -270,10 +284,10 @@ void BlockStore::adopt_columns() {
     require(dimensions_ > 0 && rows_.size() % dimensions_ == 0, "rows are not whole");
     size_ = framed_size_ = rows_.size() / dimensions_;
     const std::size_t blocks = (size_ + kBlockLanes - 1) / kBlockLanes;
-    require(blocks_.size() == blocks * dimensions_ * kBlockLanes, "blocks do not fit the rows");
+    require(blocks_.size() == blocks * pairs() * kBlockLanes, "blocks do not fit the rows");
     require(slack_.size() == blocks, "slack does not fit the blocks");
     require(origin_.size() == dimensions_, "origin does not fit the dimensions");
-    require(scale_.size() == 2 && missing_.size() == 1, "scale or missing is not one value");
+    require(scale_.size() == 1 && missing_.size() == 1, "scale or missing is not one value");
 }
 
 std::size_t BlockStore::own_bytes() const noexcept {
@@ -289,19 +303,22 @@ void Scan::open(const BlockStore& store, const double* x) {
     const std::size_t d = store.dimensions();
     x_.assign(x, x + d);
     narrow_.resize(d);
-    for (std::size_t j = 0; j < d; ++j) narrow_[j] = store.narrow(x[j], j);
+    for (std::size_t j = 0; j < d; ++j)
+        narrow_[j] =
+            j < store.categorical() ? whole_of(half_of_category(x[j])) : static_cast<float>(store.scaled(x[j], j));
     missing_ = store.missing() || any_missing(x_);
-    slack_ = slack_of_norm(norm_of(store.norm(), store.categorical(), narrow_.data(), d, 1), d);
+    slack_ = slack_of_norm(
+        norm_of(store.norm(), store.categorical(), d, [&](std::size_t j) { return static_cast<double>(narrow_[j]); }),
+        d);
 }
 
-/// The distance in scaled units up to which a lane must be looked at, all but the block's own slack. Weighting up what
-/// is present weights up the errors too, at most by the number of dimensions.
+/// The distance in scaled units up to which a lane must be looked at, all but the block's own slack. Where values are
+/// missing the kernel takes a share of the bound, 1 / dimensions at least: the slack must survive that.
 float Scan::narrow_bound(const BlockStore& store, double power) const noexcept {
     if (power == kInfinity) return kEmptyLane;
-    const double scale = store.norm() == Norm::mixed ? 1.0 : store.scale_[0];
-    const double slack = missing_ ? (slack_ + store.scale_[1]) * static_cast<double>(store.dimensions()) : slack_;
-    const double bound = (distance_of_power(store.norm(), power) * scale + slack) * rounding_factor(store.dimensions());
-    return static_cast<float>(bound);
+    const double slack = missing_ ? slack_ * static_cast<double>(store.dimensions()) : slack_;
+    const double distance = distance_of_power(store.norm(), power) * store.scale_[0];
+    return static_cast<float>((distance + slack) * rounding_factor(store.dimensions()));
 }
 
 void Scan::nearest(const BlockStore& store, std::size_t first, std::size_t last, std::span<const std::int64_t> ids,
@@ -359,7 +376,8 @@ void all_nearest(const BlockStore& store, std::size_t k, std::span<const std::in
                  const StopFlag* stop) {
     const std::size_t n = store.size(), d = store.dimensions();
     const std::size_t n_blocks = (n + kBlockLanes - 1) / kBlockLanes;
-    const std::size_t tile = std::max<std::size_t>(1, kTileBytes / (sizeof(float) * kBlockLanes * d));
+    const std::size_t tile =
+        std::max<std::size_t>(1, kTileBytes / (sizeof(std::uint32_t) * kBlockLanes * store.pairs()));
     const ScanBlocks blocks{store.blocks_.data(), store.slack_.data(), d, store.categorical()};
     const auto next = scan_kernels().next_of_four[static_cast<std::size_t>(store.norm())];
 

@@ -49,7 +49,7 @@ class BayesForestSettings:
 class BayesQuerySettings:
     """How queries descend and decide."""
 
-    def __init__(self, descent: str, decision: str, refined_classes: int, root_weight: float = 0.0) -> None: ...
+    def __init__(self, descent: str, decision: str, refined_classes: int, root_weight: float = 0.0, certify: bool = False) -> None: ...
 
 class BayesQuery:
     """One classification in progress."""
@@ -66,12 +66,22 @@ class BayesQuery:
     def state(self) -> bytes:
         """Everything that is needed to go on later, as bytes."""
 
+    def record(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+        """The record, standardised."""
+
     def frontier(self) -> list[tuple[int, int, float]]:
         """Rows (class, node or -1 for a kernel, log2 of n_e g_e)."""
 
     @property
     def steps(self) -> int:
         """Refinements so far."""
+
+    @property
+    def certified(self) -> bool:
+        """No step could change the label."""
+
+    def proba_bounds(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+        """Rows (least, most) of the exhausted probabilities."""
 
     @property
     def exhausted(self) -> bool:
@@ -147,7 +157,7 @@ class BayesForest:
     def proba_one(self, settings: BayesQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> list[float]:
         """One record's probabilities."""
 
-    def answer(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], exhausted: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    def answer(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], certified: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
         """Answer every record within the limits."""
 
     def answer_in_stages(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
@@ -176,8 +186,13 @@ class BayesForest:
     def own_bytes(self) -> int:
         """Bytes of memory held; what a mapped file lends is not counted."""
 
-def bayes_kernels(which: str, x: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], precision: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], lanes: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
-    """The exponents of a node's entries, for tests."""
+def bayes_densities(x: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], precision: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], log2_norm: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], log2_count: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], log2_density: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], log2_value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """
+    The log2 densities of a node's entries, or with a single norm of a class's kernels; for tests.
+    """
+
+def bayes_box_exponents(x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], precision: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], low: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scatter: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], share: float) -> tuple[float, float, float, float]:
+    """Bounds on the exponents of a cloud of objects; for tests."""
 
 def powers_of_two(log2_value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], origin: float, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """2^(log2_value - origin), for tests."""
@@ -638,9 +653,9 @@ class NeighborsQuery:
     def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
         """The shares of the votes."""
 
-    def state(self) -> tuple[int, int, int, int, list[tuple[float, int, int]]]:
+    def state(self) -> tuple:
         """
-        Steps, position, list, its end, and the nearest (power, serial, position).
+        The nearest, its distance and the position; more with lists or where several vote.
         """
 
     def nearest(self) -> list[tuple[int, float]]:
@@ -660,9 +675,9 @@ class NeighborsGallery:
     """
 
     @staticmethod
-    def build(metric: NeighborsMetric, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], serials: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, capacity: int, head: int, threads: int) -> NeighborsGallery:
+    def build(metric: NeighborsMetric, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], serials: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, capacity: int, lists: bool, threads: int) -> NeighborsGallery:
         """
-        The records named by `order`, in that order; with `head` > 0 the first ones become lists.
+        The records named by `order`, in that order; with `lists` the first ones become centres of lists.
         """
 
     @staticmethod
@@ -688,7 +703,7 @@ class NeighborsGallery:
     def query(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int) -> NeighborsQuery:
         """Open a query: the first exemplar of each class is compared."""
 
-    def resume(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, state: tuple[int, int, int, int, Sequence[tuple[float, int, int]]]) -> NeighborsQuery:
+    def resume(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, state: tuple) -> NeighborsQuery:
         """Go on with a query that was suspended."""
 
     def label_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, steps: int) -> int:
@@ -724,6 +739,14 @@ class NeighborsGallery:
     def setup(self) -> int: ...
 
     def __len__(self) -> int: ...
+
+    @property
+    def positions(self) -> int:
+        """Exemplars, and those that left but still have their place in a list."""
+
+    @property
+    def oldest(self) -> int:
+        """The serial before which all exemplars have left."""
 
     @property
     def own_bytes(self) -> int:
@@ -812,3 +835,6 @@ def learn_moments(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None
 
 def moments_proba(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], smoothing: float, count: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], observed: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], scatter: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
     """Probabilities of the classes for each row, by Gaussian naive Bayes."""
+
+def tree_leaves(rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], missing_left: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """The number of the leaf in which each row ends."""

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from os import PathLike
 from typing import Any
 
+from anystream.anytime.kinds import classifier_of, known_kinds
 from anystream.model_file import ModelFileError, read_model
-
-_CLASSIFIERS = {
-    "bayes-tree": ("anystream.bayes_tree", "BayesTreeClassifier"),
-    "kaog": ("anystream.graph", "KAOGClassifier"),
-    "kaoginc": ("anystream.graph", "KAOGINCClassifier"),
-    "locust": ("anystream.subspace", "LocustClassifier"),
-    "locust-blocks": ("anystream.subspace", "BlockLocustClassifier"),
-    "micro-clusters": ("anystream.microclusters", "MicroClusterClassifier"),
-    "neighbors": ("anystream.neighbors", "AnytimeNeighborsClassifier"),
-}
-"""Which classifier reads which kind of file. A file names its kind, never code."""
 
 
 def load(path: str | PathLike[str], *, mmap: bool = False) -> Any:
@@ -33,8 +22,7 @@ def load(path: str | PathLike[str], *, mmap: bool = False) -> Any:
         checked as it is visited, and everything before the model learns.
     """
     file = read_model(path, mmap=mmap)
-    if file.kind not in _CLASSIFIERS:
-        known = ", ".join(sorted(_CLASSIFIERS))
+    if file.kind not in known_kinds():
+        known = ", ".join(known_kinds())
         raise ModelFileError(f"{file.path}: holds a model of kind {file.kind!r}, this anystream knows {known}; upgrade")
-    module, name = _CLASSIFIERS[file.kind]
-    return getattr(import_module(module), name)._from_file(file, mapped=mmap)
+    return classifier_of(file.kind)._from_file(file, mapped=mmap)

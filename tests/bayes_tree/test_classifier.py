@@ -315,3 +315,15 @@ def test_memory_is_told_and_grows_with_the_data():
     X, y = blobs(400)
     small, large = BayesTreeClassifier().fit(X[:50], y[:50]), BayesTreeClassifier().fit(X, y)
     assert X[:50].nbytes < small.memory_bytes_ < large.memory_bytes_ < 100 * X.nbytes
+
+
+@pytest.mark.parametrize("seconds", [0.0005, 0.002, 0.02])
+def test_records_under_one_deadline_advance_together(seconds):
+    """Whenever the clock ends a group, nobody is more than one round ahead: eight steps, or a quarter of those done."""
+    random = np.random.default_rng(0)
+    y = random.integers(5, size=20_000)
+    model = BayesTreeClassifier(covariance="diagonal", n_jobs=1).fit(random.normal(size=(20_000, 8)) + y[:, None], y)
+    answer = model.classify(random.normal(size=(30, 8)) + 2, budget=Budget(seconds=seconds))
+    behind = answer.steps[~answer.certified]
+    if len(behind):
+        assert answer.steps.max() - behind.min() <= max(8, behind.min() / 4 + 1)

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
-from anystream import BayesTreeClassifier, anytime_curve
+from anystream import BayesTreeClassifier, anytime_curve, load
 from anystream.anytime.curve import AnytimeCurve
+from anystream.bayes_tree.classifier import CONSTRUCTIONS
 from anystream.streams import load_dataset
 
 pytestmark = [
@@ -34,3 +35,17 @@ def test_anytime_accuracy_reaches_its_floor(name, avg, best):
     mean = AnytimeCurve.mean(curves)
     assert mean.avg >= avg, mean
     assert mean.max >= best, mean
+
+
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+def test_learning_half_of_the_data_later_costs_less_than_a_point(construction, tmp_path):
+    data = load_dataset("letter").shuffled(seed=1)
+    X, y = np.asarray(data.X), data.y
+    queries, answers, X, y = X[:2000], y[:2000], X[2000:], y[2000:]
+    half = len(X) // 2
+    whole = BayesTreeClassifier(construction=construction).fit(X, y)
+    BayesTreeClassifier(construction=construction).fit(X[:half], y[:half]).save(tmp_path / "half.safetensors")
+    later = load(tmp_path / "half.safetensors").partial_fit(X[half:], y[half:])
+    whole_curve, later_curve = (anytime_curve(model, queries, answers, budget=200) for model in (whole, later))
+    assert later_curve.avg >= whole_curve.avg - 0.01
+    assert later_curve.max >= whole_curve.max - 0.01

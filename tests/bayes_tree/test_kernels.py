@@ -13,14 +13,27 @@ from anystream import _native
 
 
 @given(seed=st.integers(0, 10**6), d=st.integers(1, 70), lanes=st.sampled_from([4, 8, 16, 24]), own=st.booleans())
-def test_exponents_are_sums_of_squared_deviations(seed, d, lanes, own):
+def test_densities_are_those_of_gaussians(seed, d, lanes, own):
     random = np.random.default_rng(seed)
     x, mean = random.normal(size=d).astype(np.float32), random.normal(size=(d, lanes)).astype(np.float32)
     precision = random.uniform(0.1, 10, size=(d, lanes) if own else d).astype(np.float32)
-    out = np.empty(lanes, np.float32)
-    _native.bayes_kernels("own" if own else "shared", x, mean.reshape(-1), precision.reshape(-1), lanes, out)
+    norm, count = random.normal(size=(2, lanes if own else 1)).astype(np.float32)
+    density, value = np.empty((2, lanes), np.float32)
+    _native.bayes_densities(x, mean.reshape(-1), precision.reshape(-1), norm, count, density, value)
     apart = (x[:, None].astype(float) - mean) * (precision if own else precision[:, None])
-    np.testing.assert_allclose(out, (apart**2).sum(axis=0), rtol=2e-5)
+    expected = norm - 0.5 * np.log2(np.e) * (apart**2).sum(axis=0)
+    np.testing.assert_allclose(density, expected, rtol=2e-5, atol=2e-5)
+    if own:
+        np.testing.assert_allclose(value, expected + count, rtol=2e-5, atol=2e-5)
+
+
+def test_densities_are_finite_however_far_the_query_lies():
+    x, mean = np.full(3, 1e15, np.float32), np.zeros((3, 8), np.float32)
+    density, value = np.empty((2, 8), np.float32)
+    norm = np.zeros(8, np.float32)
+    _native.bayes_densities(x, mean.reshape(-1), np.full(24, 1e6, np.float32), norm, norm, density, value)
+    assert (density == np.float32(-1e30)).all()
+    assert np.isfinite(value).all()
 
 
 @given(
@@ -37,6 +50,23 @@ def test_powers_of_two_are_those_of_numpy_and_vanish_far_below(values, origin):
     assert (out[apart < -1001] == 0).all()
 
 
+@given(seed=st.integers(0, 10**6), d=st.integers(1, 40), n=st.integers(1, 20))
+def test_exponents_of_a_box_are_those_of_its_corners_and_the_mean_of_its_objects(seed, d, n):
+    random = np.random.default_rng(seed)
+    x, precision = random.normal(size=d), random.uniform(0.1, 10, size=d).astype(np.float32)
+    objects = random.normal(scale=random.choice([0.1, 3]), size=(n, d)).astype(np.float32).astype(float)
+    low, high = objects.min(axis=0).astype(np.float32), objects.max(axis=0).astype(np.float32)
+    mean = objects.mean(axis=0)
+    scatter = ((objects - mean) ** 2).sum(axis=0)
+    found = _native.bayes_box_exponents(x, precision, low, high, mean, scatter, 1 / n)
+    square = precision.astype(float) ** 2
+    near, far = np.clip(x, low, high) - x, np.maximum(np.abs(x - low), np.abs(x - high))
+    exponents = ((x - objects) ** 2 * square).sum(axis=1)
+    reach = np.maximum(np.abs(low), np.abs(high)).astype(float)
+    expected = [(near**2 * square).sum(), exponents.mean(), (far**2 * square).sum(), (reach**2 * square).sum()]
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
 LEVELS = ["baseline", "avx2", "avx512"]
 SCRIPT = """
 import numpy as np, hashlib
@@ -46,6 +76,8 @@ X = random.normal(size=(300, 21)); y = (X[:, 0] + X[:, 1] > 0) + 0
 X[::7, 3] = np.nan
 model = BayesTreeClassifier(n_jobs=1).fit(X, y)
 proba = b"".join(model.predict_proba(X, budget=b).tobytes() for b in (0, 3, 50))
+model.set_params(refine_for="certificate")
+proba += b"".join(model.predict_proba(X, budget=b).tobytes() for b in (3, 500))
 print(_native.isa, hashlib.sha256(proba).hexdigest())
 """
 

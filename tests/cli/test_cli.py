@@ -1,16 +1,22 @@
 import contextlib
 import io
 import json
+import os
+import re
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from anystream.cli.app import app, main
-from anystream.cli.models import make_model
+from anystream.cli.models import MODELS, make_model
 from anystream.saved_models import load
 
 
@@ -211,13 +217,62 @@ def test_sigterm_ends_a_running_stream_gracefully(home):
     assert json.loads(error)["answered"] == 1
 
 
-def test_every_command_shows_an_example_in_its_help():
-    from typer.testing import CliRunner
+def examples(command):
+    """The examples in the help of a command, as they are printed."""
+    shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "300", "TERM": "dumb"}).output
+    return [line.partition("Example: ")[2].strip() for line in shown.splitlines() if "Example: " in line]
 
-    for command in ("fit", "classify", "evaluate", "inspect", "simulate", "demo"):
-        shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output
-        assert "Example" in shown
-        assert f"anystream {command}" in shown
+
+@pytest.mark.parametrize("command", ["fit", "classify", "evaluate", "inspect", "simulate"])
+def test_the_examples_in_the_help_run_as_they_are_printed(command, tmp_path):
+    for name, n in (("train.csv", 300), ("test.csv", 60)):
+        write_table(tmp_path / name, n)
+        (tmp_path / name).write_text(re.sub(r"^[^,]*,", "", (tmp_path / name).read_text(), flags=re.MULTILINE))
+    (tmp_path / "records.jsonl").write_text('{"size": 3.0, "colour": "red"}\n')
+    done = anystream("fit", "train.csv", "--label", "class", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = examples(command)
+    assert found
+    for example in found:
+        assert example.startswith(f"anystream {command} ")
+        if "<" in example:
+            line = example.replace("anystream", f"{shlex.quote(sys.executable)} -m anystream", 1)
+            done = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
+        else:
+            done = anystream(*shlex.split(example)[1:], cwd=tmp_path)
+        assert done.returncode == 0, f"{example}: {done.stderr}"
+
+
+def test_the_demo_has_an_example_too():
+    assert examples("demo") == ["anystream demo --seconds 1"]
+
+
+def test_standard_input_says_itself_whether_it_is_csv(home):
+    done = anystream("classify", "model.safetensors", cwd=home, stdin="\nid,size,colour\na,3.0,red\nb,x,red\n")
+    assert done.returncode == 0, done.stderr
+    assert [json.loads(line)["key"] for line in done.stdout.splitlines()] == ["a"]
+    assert "1 bad records (not kept; name a file with --dead-letters)" in done.stderr
+    assert anystream("classify", "model.safetensors", "-q", cwd=home, stdin="").returncode == 0
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_is_fitted_and_asked_by_its_name(home, name):
+    target = f"{name}.safetensors"
+    done = anystream(*("fit", "train.csv", "--label", "class", "--key", "id", "--model", name, "-o", target), cwd=home)
+    assert done.returncode == 0, done.stderr
+    done = anystream("classify", target, "test.csv", "--within", "5s", "--json", "-o", "answers.jsonl", cwd=home)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stderr)
+    assert summary["answered"] == 200
+    assert summary["accuracy"] > 0.7
+
+
+def test_shell_completion_knows_the_commands(home):
+    command = [sys.executable, "-m", "anystream"]
+    env = os.environ | {"_ANYSTREAM_COMPLETE": "complete_bash", "COMP_WORDS": "anystream cl", "COMP_CWORD": "1"}
+    program = shutil.which("anystream", path=str(Path(sys.executable).parent))
+    done = subprocess.run([program] if program else command, env=env, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["classify"]
 
 
 def test_settings_are_numbers_names_or_text():

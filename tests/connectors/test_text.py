@@ -204,3 +204,47 @@ def test_a_ragged_training_table_is_refused(tmp_path):
     path.write_text("a,b\n1,2\n3\n")
     with pytest.raises(SchemaError, match="record 2 has 1 fields, the header 2"):
         read_csv_columns(path)
+
+
+NUMBERS = Schema((Column("a"), Column("b")), label="y", time="t", label_type="int")
+CELLS = st.sampled_from(
+    ["1", "2.5", "-3e2", " 4 ", "", "?", "nan", "inf", "x", "1_0", '"6"', "0x1", "9007199254740993"]
+)
+
+
+LABELS = st.sampled_from(["0", "1", "", "1.5", "1.0", "9007199254740993"])
+
+
+@given(st.lists(st.tuples(CELLS, CELLS, LABELS, CELLS), max_size=12), st.integers(1, 5))
+def test_plain_numbers_are_read_the_same_all_at_once_as_cell_by_cell(tmp_path_factory, rows, most):
+    path = tmp_path_factory.mktemp("csv") / "stream.csv"
+    path.write_text("a,b,y,t,more\n" + "".join(f"{a},{b},{y},{t},7\n" for a, b, y, t in rows))
+    quick, slow = CsvSource(path, NUMBERS), CsvSource(path, NUMBERS)
+    assert quick._numeric
+    slow._numeric = False
+    while not slow.done:
+        found, expected = quick.poll(most), slow.poll(most)
+        np.testing.assert_array_equal(found.items.features, expected.items.features)
+        np.testing.assert_array_equal(found.items.arrival, expected.items.arrival)
+        assert found.items.label.tolist() == expected.items.label.tolist()
+        assert found.items.key.tolist() == expected.items.key.tolist()
+        assert [reject.line for reject in found.rejects] == [reject.line for reject in expected.rejects]
+    assert quick.done
+
+
+def test_lines_are_cut_the_same_in_large_chunks_as_alone(tmp_path, monkeypatch):
+    texts = [b"", b"a", b"bb" * 30, b"c\r", b"", b"d" * 200, b"e", b"last"]
+    (tmp_path / "lines").write_bytes(b"\n".join(texts))
+    (tmp_path / "plain").write_bytes(b"\n".join(text.rstrip(b"\r") for text in texts))
+    for name in ("lines", "plain"):
+        found = []
+        for chunk in (3, 7, 2**18):
+            monkeypatch.setattr("anystream.connectors.lines._CHUNK", chunk)
+            reader = LineReader(tmp_path / name, longest=100)
+            lines = []
+            while not reader.done:
+                lines.extend(line._replace(text=line.text[:90]) for line in reader.read(3))
+            found.append(lines)
+        assert found[0] == found[1] == found[2]
+        assert [line.number for line in found[0]] == list(range(1, 9))
+        assert [line.overlong for line in found[0]] == [False] * 5 + [True] + [False] * 2

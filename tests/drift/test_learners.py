@@ -75,6 +75,19 @@ def test_one_record_is_enough_for_naive_bayes():
     assert model.predict_proba([[1.0, 2.0], [1e50, 0.0]]).tolist() == [[1.0], [1.0]]
 
 
+def test_merged_naive_bayes_is_that_of_all_records():
+    X, y = RandomRBF(seed=5, n_classes=3).take(90)
+    X[::7, 1] = np.nan
+    names = np.array(["c", "a", "b"])[y]
+    parts = [GaussianNaiveBayes().fit(X[part], names[part]) for part in (y == 0, y == 1, y == 2, slice(30))]
+    whole = GaussianNaiveBayes.merge(parts)
+    order = np.concatenate([np.flatnonzero(y == k) for k in range(3)] + [np.arange(30)])
+    expected = GaussianNaiveBayes().fit(X[order], names[order])
+    columns = [list(whole.classes_).index(name) for name in expected.classes_]
+    assert_allclose(whole.predict_proba(X)[:, columns], expected.predict_proba(X), rtol=1e-9, atol=1e-12)
+    assert not hasattr(DynamicWeightedMajority(), "merge")
+
+
 def test_values_beyond_all_reason_leave_the_priors():
     model = GaussianNaiveBayes().fit([[0.0], [1.0], [1.1]], [0, 1, 1])
     assert_allclose(model.predict_proba([[1e200]]), [[1 / 3, 2 / 3]])

@@ -150,7 +150,7 @@ def test_who_cannot_be_run_is_told_so():
     with pytest.raises(TypeError, match="RandomForestClassifier cannot learn from a stream"):
         prequential(RandomForestClassifier(), numbered(5))
     with pytest.raises(TypeError, match="takes no budget"):
-        prequential(GaussianNaiveBayes(), numbered(5), budget=3)
+        prequential(GaussianNB(), numbered(5), budget=3)
     with pytest.raises(TypeError, match="the stream is a list"):
         prequential(GaussianNaiveBayes(), [1, 2])
     with pytest.raises(ValueError, match="one label to each row"):
@@ -210,6 +210,11 @@ def test_comparisons_average_over_seeds_and_rank_over_streams():
     assert spread == pytest.approx(np.std(errors, ddof=1) / np.sqrt(3))
     assert result.error("DWM", "Gauss")[0] < mean  # it follows the swap
     assert result.ranks().ranks.tolist() == [2.0, 1.0]
+    assert str(result.ranks()).split().index(result.methods[1]) < str(result.ranks()).split().index(result.methods[0])
+    with pytest.raises(ValueError, match="nothing ran on 'moon'; there is"):
+        result.plot("moon")
+    with pytest.raises(ValueError, match="no run of 'nobody'"):
+        result.recoveries("nobody", result.streams[0])
     curve, _ = result.curve("DWM", "Gauss")
     assert curve.shape == (20,)
     assert f"{100 * mean:.2f} ± {100 * spread:.2f}" in str(result)
@@ -235,7 +240,7 @@ def test_plots_show_the_curves_and_the_drifts():
     matplotlib.use("agg")
     result = small_comparison()
     axes = result.plot("Gauss")
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["NB", "DWM"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["NB", "DWM", "drift"]
     dashed = [line for line in axes.get_lines() if line.get_linestyle() == "--"]
     assert [line.get_xdata()[0] for line in dashed] == [600]
     run = result.runs[0]

@@ -285,6 +285,8 @@ def test_features_may_come_later_and_be_missing():
         ({"pruning": "twice"}, "pruning is 'twice'; use one of None, 'repeated', 'once'"),
         ({"tau": 0}, "tau is 0"),
         ({"budget": -1}, "budget is -1"),
+        ({"n_jobs": "two"}, "n_jobs is 'two'; use a whole number from 1 on, or None"),
+        ({"n_jobs": 0}, "n_jobs is 0"),
     ],
 )
 def test_bad_parameters_are_named_before_anything_changes(parameters, message):

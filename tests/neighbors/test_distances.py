@@ -114,6 +114,30 @@ def test_hamming_is_the_share_of_unequal_features():
     assert model.query([1, 2, 0, 0]).refine().nearest == [(0, 0.5)]
 
 
+def test_categories_may_be_texts():
+    pd = pytest.importorskip("pandas")
+    rows = [["red", 1.0, "s"], ["red", 2.0, None], ["blue", 9.0, "m"], ["blue", 8.0, "m"]]
+    params = {"categorical": [0, 2]}
+    asked = [["blue", 5.0, "s"], ["green", 1.5, "s"], [None, 9.0, "m"]]
+    forms = {
+        "lists": lambda table: table,
+        "objects": lambda table: np.array(table, dtype=object),
+        "frame": lambda table: pd.DataFrame(table, columns=["colour", "size", "cut"]).convert_dtypes(),
+    }
+    for name, form in forms.items():
+        model = AnytimeNeighborsClassifier(metric="gower", metric_params=params).fit(form(rows), ["a", "a", "b", "b"])
+        query = model.query(asked[0]).refine()
+        assert query.nearest == [(3, pytest.approx((0 + 3 / 8 + 1) / 3))], name
+        assert model.predict(form(asked)).tolist() == ["b", "a", "b"], name
+    with pytest.raises(ValueError, match="column 2 holds what is no number"):
+        AnytimeNeighborsClassifier(metric="gower", metric_params={"categorical": [0]}).fit(rows, [0, 0, 1, 1])
+    river = AnytimeNeighborsClassifier(metric="hamming")
+    river.learn_one({"colour": "red", "cut": "s"}, "a")
+    river.learn_one({"colour": "blue", "cut": "m"}, "b")
+    assert river.predict_one({"colour": "red", "cut": "l"}) == "a"
+    assert river.predict_proba_one({"colour": "blue", "cut": "l"}) == {"a": 0.0, "b": 1.0}
+
+
 def test_any_callable_on_any_objects():
     sets = [{1, 2}, {2, 3}, {7, 8}, {8, 9}]
 
@@ -141,12 +165,12 @@ def test_a_callable_gives_the_same_answers_as_the_named_metric():
         assert np.array_equal(named.predict(Q, budget=budget), called.predict(list(Q), budget=budget))
 
 
-@pytest.mark.parametrize("value", [float("nan"), -1.0])
+@pytest.mark.parametrize("value", [float("nan"), -1.0, "far", None])
 def test_a_callable_that_is_no_distance_is_refused(value):
     model = AnytimeNeighborsClassifier(metric=lambda a, b: abs(a - b)).fit([1, 2, 30, 31], [0, 0, 1, 1])
     before = model.predict([3, 29]).tolist()
     model.set_params(metric=lambda a, b: value)
-    with pytest.raises(ValueError, match=f"the metric returned {value}"):
+    with pytest.raises(ValueError, match=f"the metric returned {value!r}"):
         model.fit([1, 2, 3], [0, 1, 1])
     assert model.predict([3, 29]).tolist() == before
 
@@ -155,7 +179,14 @@ def test_a_callable_that_is_no_distance_is_refused(value):
     ("parameters", "X", "message"),
     [
         ({"metric": "euclid"}, [[1.0], [2.0]], "metric is 'euclid'; use one of"),
-        ({"metric": "euclidean"}, ["one", "two"], "could not convert|array"),
+        ({"metric": "euclidean"}, ["one", "two"], "compares numbers: use metric='edit' for texts"),
+        ({"metric": "euclidean"}, [["one"], ["two"]], "'gower' or 'hamming' for categories"),
+        ({"metric": "dtw"}, [[1.0, 2.0], [2.0]], "records differ in length"),
+        ({"metric": "edit"}, {"one", "two"}, "records are a set; give a list of texts"),
+        ({"metric": "dtw", "metric_params": {"band": True}}, [[1.0], [2.0]], "band is True"),
+        ({"metric": "gower", "metric_params": {"categorical": ["a"]}}, [[1.0], [2.0]], "use column numbers"),
+        ({"seed": -1}, [[1.0], [2.0]], "seed is -1"),
+        ({"n_jobs": 0}, [[1.0], [2.0]], "n_jobs is 0"),
         ({"metric": "edit"}, [[1.0], [2.0]], "compares texts"),
         ({"metric": "dtw"}, [[1.0, np.nan], [2.0, 1.0]], "missing value"),
         ({"metric": "dtw", "metric_params": {"band": 2.5}}, [[1.0], [2.0]], "band is 2.5"),
@@ -169,7 +200,7 @@ def test_a_callable_that_is_no_distance_is_refused(value):
         ({"k": 0}, [[1.0], [2.0]], "k is 0"),
         ({"window": 0}, [[1.0], [2.0]], "window is 0"),
         ({"max_bytes": 10}, [[1.0], [2.0]], "max_bytes is 10"),
-        ({"window": 5, "search": "inverted"}, [[1.0], [2.0]], "lists cannot forget"),
+        ({"max_bytes": 1000, "search": "inverted"}, [[1.0], [2.0]], "max_bytes is 1000; use [0-9]+ at least"),
     ],
 )
 def test_nonsense_is_refused_before_anything_changes(parameters, X, message):
@@ -177,6 +208,17 @@ def test_nonsense_is_refused_before_anything_changes(parameters, X, message):
     with pytest.raises(ValueError, match=message):
         model.fit(X, [0, 1])
     assert not hasattr(model, "classes_")
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was():
+    X, y, Q = data(1)
+    model = AnytimeNeighborsClassifier().fit(X, y)
+    before = model.predict(Q)
+    model.set_params(metric="mahalanobis")
+    with pytest.raises(ValueError, match="has no inverse"):
+        model.fit(np.ones((4, 2)), [0, 0, 1, 1])
+    model.set_params(metric="euclidean")
+    assert np.array_equal(model.predict(Q), before)
 
 
 def test_unequal_lengths_are_refused_and_the_model_stays():

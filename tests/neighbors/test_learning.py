@@ -28,8 +28,6 @@ def stream(seed, n, d=2, classes=3):
     search=st.sampled_from(["ordered", "inverted"]),
 )
 def test_exemplars_are_those_learned_and_answers_exact(seed, first, more, window, search):
-    if search == "inverted":
-        window = None
     X, y = stream(seed, first + more)
     model = AnytimeNeighborsClassifier(window=window, search=search, ordering="simple_rank").fit(X[:first], y[:first])
     if more:
@@ -63,6 +61,21 @@ def test_a_new_exemplar_goes_where_it_helps():
     assert model.predict([[9.05, 9.05]], budget=40).tolist() == [1]
 
 
+def test_a_stream_is_ordered_as_it_grows():
+    X, y = stream(3, 700, classes=8)
+    Q, truth = stream(3, 3000, classes=8)
+    early = {}
+    for ordering in ("simple_rank", "random"):
+        model = AnytimeNeighborsClassifier(ordering=ordering)
+        for first in range(0, 700, 100):
+            model.partial_fit(X[first : first + 100], y[first : first + 100])
+        early[ordering] = (model.predict(Q, budget=16) == truth).mean()
+        at_once = AnytimeNeighborsClassifier(ordering=ordering).partial_fit(X, y)
+        for mine, other in zip(model.exemplars_.stored(), at_once.exemplars_.stored(), strict=True):
+            assert np.array_equal(mine, other)  # however the stream was cut
+    assert early["simple_rank"] > early["random"] + 0.02
+
+
 def test_certificates_come_early_and_never_lie():
     X, y = stream(1, 1500, d=3)
     model = AnytimeNeighborsClassifier(search="inverted").fit(X, y)
@@ -88,6 +101,22 @@ def test_trimming_drops_noise_and_keeps_clean_data():
     assert (clean.predict(Q) == truth).mean() > 0.97
 
 
+def test_the_profile_of_a_trimmed_model_counts_what_was_dropped(tmp_path):
+    rng = np.random.default_rng(1)
+    X = rng.random((900, 2))
+    y = ((X[:, 0] > 0.5) ^ (rng.random(900) < 0.2)).astype(int)
+    model = AnytimeNeighborsClassifier(trim="auto").fit(X[:600], y[:600])
+    assert len(model.exemplars_) < 500
+    profile = model.performance_profile()
+    assert profile.n_records == 600
+    truth = (model.predict(X[600:]) == y[600:]).mean()
+    assert abs(profile.expected(600) - truth) < 0.06
+    model.save(tmp_path / "model.safetensors")
+    loaded = AnytimeNeighborsClassifier._from_file(read_model(tmp_path / "model.safetensors"), mapped=False)
+    for twin in (loaded, pickle.loads(pickle.dumps(model)), AnytimeNeighborsClassifier.merge([model])):
+        assert np.array_equal(twin.performance_profile().accuracy, profile.accuracy)
+
+
 def test_the_profile_is_the_leave_one_out_accuracy():
     X, y = stream(5, 60)
     model = AnytimeNeighborsClassifier().fit(X, y)
@@ -99,12 +128,13 @@ def test_the_profile_is_the_leave_one_out_accuracy():
     assert profile.expected(10**6) == accuracy[0]
 
 
-def test_memory_stays_within_max_bytes():
-    model = AnytimeNeighborsClassifier(max_bytes=100_000)
+@pytest.mark.parametrize("parameters", [{}, {"metric": "rotation"}, {"search": "inverted"}])
+def test_memory_stays_within_max_bytes(parameters):
+    model = AnytimeNeighborsClassifier(max_bytes=200_000, **parameters)
     for seed in range(6):
-        model.partial_fit(*stream(seed, 200, d=4))
-        assert model.memory_bytes_ <= 100_000
-    assert len(model.exemplars_) > 100
+        model.partial_fit(*stream(seed, 400, d=4))
+        assert model.memory_bytes_ <= 200_000
+    assert len(model.exemplars_) > 150
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "gower", "dtw", "rotation", "edit", "mahalanobis"])
@@ -149,12 +179,64 @@ def test_a_python_metric_has_no_file(tmp_path):
         model.save(tmp_path / "m.safetensors")
 
 
-def test_the_state_of_a_query_is_small_and_checked():
-    X, y = stream(6, 300)
-    model = AnytimeNeighborsClassifier().fit(X, y)
+@pytest.mark.parametrize("metric", ["euclidean", lambda a, b: float(np.abs(a - b).max())])
+def test_the_state_of_a_query_is_three_numbers_and_checked(metric):
+    X, y = stream(6, 60)
+    model = AnytimeNeighborsClassifier(metric=metric).fit(list(X), y)
     query = model.query(X[0] + 0.1).refine(20)
-    record, (steps, position, *_, nearest) = query.state
-    assert (steps, position, len(nearest)) == (20, 20 + model.exemplars_.setup, 1)
-    damaged = (record, (steps, 10**6, -1, 0, nearest))
-    with pytest.raises(ValueError, match="not the state of a query"):
-        model.query(state=damaged)
+    record, (best, distance, position) = pickle.loads(pickle.dumps(query.state))
+    _, labels, serials = model.exemplars_.stored()
+    assert model.classes_[labels[best]] == query.label
+    assert (serials[best], distance) == query.nearest[0]
+    assert position == 20 + model.exemplars_.setup
+    again = model.query(state=(record, (best, distance, position)))
+    assert (again.steps, again.nearest) == (20, query.nearest)
+    for damaged in ((best, distance, 10**6), (10**6, distance, position), (best, distance), (best, "far", position)):
+        with pytest.raises(ValueError, match="not the state of a query"):
+            model.query(state=(record, damaged))
+
+
+def test_a_query_keeps_the_model_it_was_opened_on():
+    X, y = stream(6, 60)
+    model = AnytimeNeighborsClassifier(metric="cosine").fit(X, np.array(["a", "b", "c"])[y])
+    query = model.query(X[0] + 0.1).refine(5)
+    before = (query.label, query.nearest)
+    model.set_params(metric="euclidean").fit(X[:, :1], y + 10)
+    assert (query.label, query.nearest) == before
+    assert query.refine().label in ("a", "b", "c")
+
+
+def test_the_state_must_be_of_this_model():
+    X, y = stream(6, 60)
+    model = AnytimeNeighborsClassifier().fit(X, y)
+    other = AnytimeNeighborsClassifier(ordering="random", seed=3).fit(X, y)
+    with pytest.raises(ValueError, match="not the state of a query of this model"):
+        other.query(state=model.query(X[0] + 0.1).refine(20).state)
+
+
+@pytest.mark.parametrize("parameters", [{"k": 3}, {"search": "inverted"}, {"search": "inverted", "k": 3}, {}])
+def test_ties_are_decided_alike_after_resuming(parameters):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (200, 2)).astype(float), rng.integers(0, 3, 200)
+    model = AnytimeNeighborsClassifier(**parameters).fit(X, y)
+    for x in X[:9]:
+        query = model.query(x)
+        for _ in range(12):
+            query = pickle.loads(pickle.dumps(query)).refine(17)
+        assert query.nearest == model.query(x).refine(12 * 17).nearest
+
+
+def test_lists_that_forget_stay_quick_and_small():
+    model = AnytimeNeighborsClassifier(search="inverted", window=600)
+    for part in range(30):
+        model.partial_fit(*stream(1, 3000)[0:2]) if part == 0 else model.partial_fit(*stream(part, 100))
+        assert len(model.exemplars_) == 600
+        assert model.exemplars_.gallery.positions <= 600 + 64 + 600 // 7
+    Q, _ = stream(99, 100)
+    rows, labels, _ = model.exemplars_.stored()
+    end = model.classify(Q, budget=Budget())
+    plain = ((Q[:, None] - rows[None]) ** 2).sum(axis=2).argmin(axis=1)
+    assert np.array_equal(end.labels, model.classes_[labels[plain]])
+    assert end.steps.mean() < 300
+    assert model.performance_profile().n_records == 600
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(Q, budget=30), model.predict(Q, budget=30))

@@ -21,6 +21,7 @@ KEEPERS = [
     AnytimeNeighborsClassifier(k=3, ordering="random", metric="manhattan"),
     AnytimeNeighborsClassifier(search="inverted", k=4),
     AnytimeNeighborsClassifier(window=40),
+    AnytimeNeighborsClassifier(search="inverted", window=40),
     AnytimeNeighborsClassifier(trim="auto", ordering="simple_rank"),
     AnytimeNeighborsClassifier(metric="cosine", ordering="drop3"),
     AnytimeNeighborsClassifier(metric="chebyshev", search="inverted"),

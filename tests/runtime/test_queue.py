@@ -55,11 +55,10 @@ def test_what_does_not_fit_is_what_the_policy_says(overflow, gone):
     assert len(queue) == 4
 
 
-def test_a_blocking_queue_asks_for_what_fits_and_the_others_for_more():
-    blocking, shedding = ItemQueue(4), ItemQueue(4, "shed_oldest")
-    for queue in (blocking, shedding):
-        queue.push(elements(0, np.zeros(3)))
-    assert (blocking.appetite, shedding.appetite) == (1, 4)
+def test_a_queue_says_how_much_still_fits():
+    queue = ItemQueue(4)
+    queue.push(elements(0, np.zeros(3)))
+    assert queue.room == 1
 
 
 def test_a_policy_or_capacity_that_makes_no_sense_is_refused():

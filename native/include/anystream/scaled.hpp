@@ -39,9 +39,13 @@ struct Scaled {
             *this = of(fraction + shifted(other.fraction, apart), exponent);
     }
 
-    /// 2^by * value for by <= 0.
+    /// 2^by * value for a whole number by <= 0; 0 where 2^by is not a normal number.
     static double shifted(double value, double by) noexcept {
-        return by < -1100.0 ? 0.0 : std::ldexp(value, static_cast<int>(by));
+        if (by < -1022.0) return 0.0;
+        const std::uint64_t bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(by) + 1023) << 52;
+        double power;
+        std::memcpy(&power, &bits, sizeof power);
+        return value * power;
     }
 
     friend bool operator<(const Scaled& a, const Scaled& b) noexcept {

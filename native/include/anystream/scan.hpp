@@ -1,13 +1,14 @@
 // Vectors in blocks of 16, and the exact nearest of them to a query: what neighbours and graphs scan.
 //
-//     blocks  [block][dimension][16 lanes]   float32, moved to `origin` and scaled; +inf in lanes without vector
-//     slack   [block]                        how far float32 may be off there, in scaled units
-//     rows    [vector][dimension]            float64, as they came
+//     blocks  [block][pair of dimensions][16 lanes]   moved to `origin` and scaled; +inf in lanes without vector
+//     slack   [block]                                 how far the blocks may be off there, in scaled units
+//     rows    [vector][dimension]                     float64, as they came
 //
-// The float32 blocks only rule out: a kernel finds the lanes that may lie within a bound which is widened by all that
-// rounding can do, and those few are decided in float64 from the rows. So answers are those of plain float64 arithmetic
-// on every machine, at the speed of float32. Missing values (NaN) are left out, and the rest is weighted up by
-// dimensions / present ones, as scikit-learn's nan_euclidean does.
+// A lane of a pair holds the upper halves of two float32 (bfloat16), the even dimension in the lower 16 bits: a scan is
+// as fast as memory, so half of it is worth a shift and a mask. The blocks only rule out: a kernel finds the lanes that
+// may lie within a bound which is widened by all that rounding can do, and those few are decided in float64 from the
+// rows. So answers are those of plain float64 arithmetic on every machine. Missing values (NaN) are left out, and the
+// rest is weighted up by dimensions / present ones, as scikit-learn's nan_euclidean does.
 #pragma once
 
 #include <atomic>
@@ -33,7 +34,6 @@ enum class Norm : std::int32_t {
 };
 
 [[nodiscard]] double distance_of_power(Norm norm, double power) noexcept;
-[[nodiscard]] double power_of_distance(Norm norm, double distance) noexcept;
 
 /// A vector of the store and how far it is. Nearer is less; at equal distance the lower id is.
 struct Neighbor {
@@ -46,12 +46,13 @@ struct Neighbor {
     }
 };
 
-/// The k nearest seen so far, nearest first. `reset` keeps the memory.
+/// The k nearest seen so far, nearest first, of those whose id is not below `least_id`. `reset` keeps the memory.
 class NearestSet {
   public:
     explicit NearestSet(std::size_t k = 1) { reset(k); }
-    void reset(std::size_t k) {
+    void reset(std::size_t k, std::int64_t least_id = std::numeric_limits<std::int64_t>::min()) {
         k_ = k;
+        least_id_ = least_id;
         found_.clear();
         found_.reserve(k + 1);
     }
@@ -60,7 +61,7 @@ class NearestSet {
         return found_.size() < k_ ? std::numeric_limits<double>::infinity() : found_.back().power;
     }
     void offer(const Neighbor& candidate) {
-        if (found_.size() == k_ && !(candidate < found_.back())) return;
+        if (candidate.id < least_id_ || (found_.size() == k_ && !(candidate < found_.back()))) return;
         if (found_.size() == k_) found_.pop_back();
         auto at = found_.end();
         while (at != found_.begin() && candidate < *(at - 1)) --at;
@@ -71,6 +72,7 @@ class NearestSet {
 
   private:
     std::size_t k_ = 1;
+    std::int64_t least_id_ = 0;
     std::vector<Neighbor> found_;
 };
 
@@ -122,8 +124,11 @@ class BlockStore {
     friend void all_nearest(const BlockStore&, std::size_t, std::span<const std::int64_t>, int, std::span<std::int64_t>,
                             std::span<double>, std::atomic<std::int64_t>*, const StopFlag*);
 
-    [[nodiscard]] float narrow(double value, std::size_t j) const noexcept;
-    [[nodiscard]] float own_slack(const float* lane) const noexcept;
+    [[nodiscard]] std::size_t pairs() const noexcept { return (dimensions_ + 1) / 2; }
+    [[nodiscard]] double scaled(double value, std::size_t j) const noexcept { return (value - origin_[j]) * scale_[0]; }
+    [[nodiscard]] std::uint32_t* lane(std::size_t i) {
+        return blocks_.own().data() + i / kBlockLanes * pairs() * kBlockLanes + i % kBlockLanes;
+    }
     void choose_frame();
     void write_lane(std::size_t i);
     void write_all();
@@ -135,7 +140,8 @@ class BlockStore {
     std::size_t size_ = 0;
     std::size_t framed_size_ = 0;  // vectors when origin and scale were last chosen
     Column<double> rows_, origin_, scale_;
-    Column<float> blocks_, slack_;
+    Column<std::uint32_t> blocks_;
+    Column<float> slack_;
     Column<std::uint8_t> missing_;
 };
 

@@ -46,13 +46,18 @@ class StateReader {
         bytes_ = bytes_.subspan(sizeof(T));
         return value;
     }
-    /// An array that must have `size` elements.
     template <typename T>
-    void array(std::vector<T>& values, std::size_t size, const char* otherwise) {
-        require(value<std::uint64_t>() == size, otherwise);
+    void array(std::vector<T>& values) {
+        const auto size = value<std::uint64_t>();
         require(size <= bytes_.size() / sizeof(T), "it ends too early");
         values.resize(size);
         for (T& each : values) each = value<T>();
+    }
+    /// An array that must have `size` elements.
+    template <typename T>
+    void array(std::vector<T>& values, std::size_t size, const char* otherwise) {
+        array(values);
+        require(values.size() == size, otherwise);
     }
     void end() const { require(bytes_.empty(), "it is too long"); }
 

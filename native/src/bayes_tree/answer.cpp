@@ -17,7 +17,7 @@ constexpr std::int64_t kRoundSteps = 8;  // steps that each of them takes in the
 void write(const Query& query, std::size_t i, std::size_t classes, const Answers& out) {
     query.posterior(out.proba.subspan(i * classes, classes));
     out.steps[i] = query.steps();
-    out.exhausted[i] = query.exhausted();
+    out.certified[i] = query.certified();
 }
 
 /// A few records within the limits, all in hand at once: refined in rounds, so that they advance together.
@@ -34,7 +34,7 @@ void answer_in_rounds(const Forest& forest, const QuerySettings& settings, const
         going = false;
         for (std::size_t i = 0; i < size; ++i) {
             while (group[i].steps() < goal && !watch.due() && group[i].step(forest)) {}
-            going |= !group[i].exhausted();
+            going |= !group[i].certified();
         }
     }
     for (std::size_t i = 0; i < size; ++i) write(group[i], first + i, forest.classes(), out);
@@ -103,14 +103,14 @@ class Passes {
             depth = std::min(depth, limits_.steps);
             std::int64_t steps = 0;
             for (std::size_t i = begin; i < end; ++i) {
-                if (!first && (out_.exhausted[i] != 0 || out_.steps[i] >= depth || watch.due())) continue;
+                if (!first && (out_.certified[i] != 0 || out_.steps[i] >= depth || watch.due())) continue;
                 query.open(forest_, settings_, records_.row(i));
                 while (query.steps() < depth && !watch.due() && query.step(forest_)) {}
                 steps += query.steps() + kOpening;
                 if (first || query.steps() > out_.steps[i]) write(query, i, forest_.classes(), out_);
             }
             for (std::size_t i = begin; i < end; ++i)
-                if (out_.exhausted[i] == 0 && out_.steps[i] < limits_.steps)
+                if (out_.certified[i] == 0 && out_.steps[i] < limits_.steps)
                     finished.store(false, std::memory_order_relaxed);
             if (watch.due()) stopped.store(true, std::memory_order_relaxed);
             steps_.fetch_add(steps, std::memory_order_relaxed);

@@ -194,6 +194,9 @@ void Forest::summarise(std::size_t node, std::span<const std::int32_t> children)
     std::fill_n(scatter, d, 0.0);
     std::int64_t total = 0;
     std::vector<double> z(d), unknown(d);
+    float* box = node_box_.own().data() + node * 2 * d;
+    std::fill_n(box, d, std::numeric_limits<float>::infinity());
+    std::fill_n(box + d, d, -std::numeric_limits<float>::infinity());
     for (const std::int32_t child : children) {
         std::int64_t count = 1;
         if (child >= 0) {
@@ -201,8 +204,10 @@ void Forest::summarise(std::size_t node, std::span<const std::int32_t> children)
             count = node_count_[below];
             std::copy_n(node_mean_.data() + below * d, d, z.data());
             std::copy_n(node_scatter_.data() + below * d, d, unknown.data());
+            widen_box(node, node_box(below), node_box(below) + d);
         } else {
             object_in_z(~child, z, unknown);
+            widen_box(node, ~child, z);
         }
         total += count;
         const double share = static_cast<double>(count) / static_cast<double>(total);
@@ -213,6 +218,22 @@ void Forest::summarise(std::size_t node, std::span<const std::int32_t> children)
         }
     }
     node_count_.own()[node] = total;
+}
+
+void Forest::widen_box(std::size_t node, const float* low, const float* high) {
+    float* box = node_box_.own().data() + node * 2 * dimensions_;
+    if (std::isnan(low[0])) std::fill_n(box, 2 * dimensions_, std::numeric_limits<float>::quiet_NaN());
+    if (std::isnan(box[0])) return;
+    for (std::size_t j = 0; j < dimensions_; ++j) {
+        box[j] = std::min(box[j], low[j]);
+        box[dimensions_ + j] = std::max(box[dimensions_ + j], high[j]);
+    }
+}
+
+void Forest::widen_box(std::size_t node, std::int32_t object, std::span<const double> z) {
+    std::vector<float> centre(z.begin(), z.end());  // rounded as in the kernels
+    if (!complete(object)) centre[0] = std::numeric_limits<float>::quiet_NaN();
+    widen_box(node, centre.data(), centre.data());
 }
 
 void Forest::write_lane(const NodeHead& head, float* at, std::size_t lane, std::int32_t child,
@@ -307,6 +328,7 @@ void Forest::assemble(const std::vector<TreeShape>& shapes) {
     node_count_.own().assign(nodes, 0);
     node_mean_.own().assign(nodes * d, 0.0);
     node_scatter_.own().assign(nodes * d, 0.0);
+    node_box_.own().assign(nodes * 2 * d, 0.0F);
     covariance_.clear(nodes);
     std::size_t floats = 0;
     for (std::size_t c = 0; c < shapes.size(); ++c) {

@@ -11,7 +11,6 @@ namespace anystream::bayes_tree {
 namespace {
 
 constexpr double kFarthest = 1e15;
-constexpr double kHalfLog2E = 0.5 * std::numbers::log2e;
 
 std::size_t full_panel_values(std::size_t dimensions) noexcept {
     const std::size_t panels = panels_of(dimensions);

@@ -235,6 +235,7 @@ Forest Forest::breadth_first() const {
         ordered.node_count_.own()[i] = node_count_[from];
         std::copy_n(node_mean_.data() + from * d, d, ordered.node_mean_.own().data() + i * d);
         std::copy_n(node_scatter_.data() + from * d, d, ordered.node_scatter_.own().data() + i * d);
+        std::copy_n(node_box(from), 2 * d, ordered.node_box_.own().data() + i * 2 * d);
     }
     const std::size_t lanes = root_lanes();
     for (std::size_t c = 0; c < classes(); ++c) {
@@ -271,6 +272,7 @@ void Forest::check_sizes() const {
     expect("node_count", node_count_.size(), k);
     expect("node_mean", node_mean_.size(), k * d);
     expect("node_scatter", node_scatter_.size(), k * d);
+    expect("node_box", node_box_.size(), 2 * k * d);
     expect("assembled_at", assembled_at_.size(), 1);
     const char* const covariance_flaw = covariance_.flaw(k, d);
     require(covariance_flaw == nullptr, [&] { return std::string(covariance_flaw); });
@@ -346,6 +348,28 @@ void Forest::check() const {
             [&] { return std::string("an object hangs in no tree"); });
     require(std::find(node_seen.begin(), node_seen.end(), false) == node_seen.end(),
             [&] { return std::string("a node hangs in no tree"); });
+    check_boxes();
+}
+
+void Forest::check_boxes() const {
+    const std::size_t d = dimensions_;
+    std::vector<double> z(d), unknown(d);
+    std::vector<float> centre(d);
+    for (std::size_t i = 0; i < nodes(); ++i) {
+        const float* box = node_box(i);
+        if (std::isnan(box[0])) continue;  // claims nothing
+        for (const std::int32_t child : children(i)) {
+            const float* low = child >= 0 ? node_box(static_cast<std::size_t>(child)) : centre.data();
+            const float* high = child >= 0 ? low + d : low;
+            if (child < 0) {
+                object_in_z(~child, z, unknown);
+                std::copy(z.begin(), z.end(), centre.begin());
+            }
+            bool holds = child >= 0 || complete(~child);
+            for (std::size_t j = 0; j < d; ++j) holds &= box[j] <= low[j] && high[j] <= box[d + j];
+            require(holds, [&] { return "the box of node " + std::to_string(i) + " does not hold its entries"; });
+        }
+    }
 }
 
 std::size_t Forest::own_bytes() const noexcept {

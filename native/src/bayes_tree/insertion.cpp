@@ -86,6 +86,7 @@ void Forest::insert_into_tree(std::int32_t object) {
             mean[j] += apart / count;
             scatter[j] += unknown[j] + apart * (z[j] - mean[j]);
         }
+        widen_box(node, object, z);
     }
 
     std::int32_t added = ~object;  // what the node on the way up still has to take in
@@ -150,6 +151,7 @@ std::int32_t Forest::new_node(std::size_t point_class, std::span<const std::int3
     node_count_.own().push_back(0);
     node_mean_.own().resize((node + 1) * d, 0.0);
     node_scatter_.own().resize((node + 1) * d, 0.0);
+    node_box_.own().resize((node + 1) * 2 * d, 0.0F);
     covariance_.of_node.own().push_back(-1);
     place(node, children);
     summarise(node, children);

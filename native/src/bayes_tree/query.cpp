@@ -11,8 +11,6 @@ namespace anystream::bayes_tree {
 
 namespace {
 
-constexpr float kHalfLog2E = static_cast<float>(0.5 * std::numbers::log2e);
-constexpr float kLeastLog2 = -1e30F;  // a log density that is finite however far the query lies
 constexpr float kMostAbove = 500.0F;  // values may exceed the origin by this power of two before it is moved
 constexpr double kCancelled = 1e-7;   // a sum that fell below this share of its peak is added up anew
 
@@ -24,20 +22,33 @@ std::size_t turns_per_round(std::int32_t asked, std::size_t classes) noexcept {
     return std::max<std::size_t>(asked == kPublishedK ? 2 : 4, log2);
 }
 
+/// A whole number that grows with the number; of such numbers two make a key that one comparison orders.
+std::uint64_t rank_of(float number) noexcept {
+    std::uint32_t bits;
+    std::memcpy(&bits, &number, sizeof bits);
+    return bits >> 31 != 0 ? ~bits : bits | 1U << 31;
+}
+
+void require_node(const Forest& forest, std::int32_t entry) {
+    if (entry >= 0 && static_cast<std::size_t>(entry) >= forest.nodes())
+        throw DamagedForest("the tree is damaged: an entry points to node " + std::to_string(entry) + " of " +
+                            std::to_string(forest.nodes()));
+}
+
 std::size_t round_up_to_8(std::size_t n) noexcept {
     return (n + 7) / 8 * 8;
 }
 
 }  // namespace
 
-float Query::priority(float log2_density) const noexcept {
-    switch (settings_.descent) {
+std::uint64_t Query::key(float log2_density, std::int32_t node) const noexcept {
+    switch (settings_.certify ? Descent::global_best : settings_.descent) {
         case Descent::breadth_first:
-            return -static_cast<float>(steps_);
+            return rank_of(-static_cast<float>(steps_)) << 32 | rank_of(log2_density);
         case Descent::depth_first:
-            return static_cast<float>(steps_);
+            return rank_of(static_cast<float>(steps_)) << 32 | rank_of(log2_density);
         default:
-            return log2_density;  // Eq. 6
+            return rank_of(log2_density) << 32 | ~static_cast<std::uint32_t>(node);  // Eq. 6
     }
 }
 
@@ -46,6 +57,7 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const doub
     classes_ = forest.classes();
     steps_ = 0;
     open_classes_ = 0;
+    decided_ = false;
     turns_.clear();
     x_.resize(forest.dimensions());
     missing_ = forest.standardise(x, x_.data());
@@ -58,9 +70,9 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const doub
     evaluate(forest, roots, 0);
     for (std::size_t c = 0; c < classes_; ++c) {  // every class starts at its own origin
         state_[c].origin = std::floor(static_cast<double>(log2_value_[c]));
-        exponent_[c] = log2_value_[c] - static_cast<float>(state_[c].origin);
+        above_origin_[c] = log2_value_[c] - static_cast<float>(state_[c].origin);
     }
-    kernels().powers_of_two(exponent_.data(), 0.0F, classes_, value_.data());
+    kernels().powers_of_two(above_origin_.data(), 0.0F, round_up_to_8(classes_), value_.data());
     std::size_t populated = 0;
     for (std::size_t c = 0; c < classes_; ++c) {
         ClassState& state = state_[c];
@@ -73,20 +85,21 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const doub
         const std::int32_t root = roots.child(c);
         if (root != kNothing) {
             ++populated;
-            add_entry(forest, state, root, c);
+            add_entry(forest, c, root, c);
             if (root >= 0) ++open_classes_;
         }
         state.peak = state.sum;
-        order(c);
     }
     if (populated < 2) open_classes_ = 0;  // one class: the answer is certain
+    if (settings_.certify) open_certificate(forest);
+    for (std::size_t c = 0; c < classes_; ++c) order(c);
 }
 
 void Query::make_room(const Forest& forest) {
     const std::size_t lanes = std::max(round_up_to_8(forest.classes()), static_cast<std::size_t>(kMostFanout));
     deviation_.resize(panels_of(forest.dimensions()) * kPanelRows, 0.0F);
-    if (exponent_.size() >= lanes) return;
-    exponent_.resize(lanes);
+    if (value_.size() >= lanes) return;
+    above_origin_.resize(lanes);
     log2_density_.resize(lanes);
     log2_value_.resize(lanes);
     value_.resize(lanes);
@@ -95,19 +108,13 @@ void Query::make_room(const Forest& forest) {
 void Query::evaluate(const Forest& forest, const NodeView& node, std::size_t point_class) {
     if (missing_) return evaluate_partly(forest, node, point_class);
     const std::size_t d = x_.size();
-    float* exponent = exponent_.data();
     if (node.precision == nullptr) {
-        kernels().shared_exponents(x_.data(), node.mean, forest.kernel_precision(point_class), d, node.lanes, exponent);
-        const float norm = forest.kernel_log2_norm(point_class);
-        for (std::size_t l = 0; l < node.entries; ++l)
-            log2_value_[l] = log2_density_[l] = std::max(norm - kHalfLog2E * exponent[l], kLeastLog2);
+        kernels().shared_densities(x_.data(), node.mean, forest.kernel_precision(point_class),
+                                   forest.kernel_log2_norm(point_class), d, node.lanes, log2_value_.data());
         return;
     }
-    kernels().own_exponents(x_.data(), node.mean, node.precision, d, node.lanes, exponent);
-    for (std::size_t l = 0; l < node.entries; ++l) {
-        log2_density_[l] = std::max(node.log2_norm[l] - kHalfLog2E * exponent[l], kLeastLog2);
-        log2_value_[l] = log2_density_[l] + node.log2_count[l];
-    }
+    kernels().own_densities(x_.data(), {node.mean, node.precision, node.log2_norm, node.log2_count, node.lanes}, d,
+                            log2_density_.data(), log2_value_.data());
     if (node.covariant) evaluate_covariances(forest, node);
 }
 
@@ -155,19 +162,20 @@ void Query::evaluate_partly(const Forest& forest, const NodeView& node, std::siz
     }
 }
 
-void Query::add_entry(const Forest& forest, ClassState& state, std::int32_t child, std::size_t lane) {
+void Query::add_entry(const Forest& forest, std::size_t c, std::int32_t child, std::size_t lane) {
+    ClassState& state = state_[c];
+    if (child < 0) return add_kernels(c, lane, lane + 1);
+    require_node(forest, child);
     state.sum += value_[lane];
-    if (child < 0) {
-        state.kernel_log2.push_back(log2_value_[lane]);
-        state.kernel_value.push_back(value_[lane]);
-        return;
-    }
-    if (static_cast<std::size_t>(child) >= forest.nodes())
-        throw DamagedForest("the tree is damaged: an entry points to node " + std::to_string(child) + " of " +
-                            std::to_string(forest.nodes()));
-    state.entries.push_back(
-        {priority(log2_density_[lane]), log2_density_[lane], log2_value_[lane], child, value_[lane]});
-    std::push_heap(state.entries.begin(), state.entries.end(), Later{});
+    state.entries.push_back({key(log2_density_[lane], child), value_[lane], log2_value_[lane], child});
+    std::push_heap(state.entries.begin(), state.entries.end());
+}
+
+void Query::add_kernels(std::size_t c, std::size_t first, std::size_t last) {
+    ClassState& state = state_[c];
+    for (std::size_t l = first; l < last; ++l) state.sum += value_[l];
+    state.kernel_log2.insert(state.kernel_log2.end(), log2_value_.data() + first, log2_value_.data() + last);
+    state.kernel_value.insert(state.kernel_value.end(), value_.data() + first, value_.data() + last);
 }
 
 /// The class's sum from its frontier, with the origin at its largest value.
@@ -198,7 +206,10 @@ void Query::rebase(ClassState& state) {
 
 void Query::order(std::size_t c) {
     const ClassState& state = state_[c];
-    key_[c] = state.entries.empty() ? -std::numeric_limits<double>::infinity() : order_key(state.sum, state.origin);
+    if (state.entries.empty())
+        key_[c] = -std::numeric_limits<double>::infinity();
+    else
+        key_[c] = settings_.certify ? certificate_.upper_key(c) : order_key(state.sum, state.origin);
 }
 
 /// The classes with the highest joint densities take turns, the best one first (qbk); those with nothing left to refine
@@ -220,21 +231,28 @@ void Query::choose_classes() {
     std::reverse(turns_.begin(), turns_.end());
 }
 
-bool Query::step(const Forest& forest) {
-    if (open_classes_ == 0) return false;
+/// The class whose turn it is.
+std::size_t Query::next_class(const Forest& forest) {
     while (!turns_.empty() && state_[static_cast<std::size_t>(turns_.back())].entries.empty()) turns_.pop_back();
     if (turns_.empty()) choose_classes();
-    if (turns_.empty()) return false;
+    if (turns_.empty()) return classes_;
     const auto c = static_cast<std::size_t>(turns_.back());
     turns_.pop_back();
     if (!turns_.empty()) {
         const auto& next = state_[static_cast<std::size_t>(turns_.back())].entries;
         if (!next.empty()) forest.prefetch(static_cast<std::size_t>(next.front().node));
     }
+    return c;
+}
+
+bool Query::step(const Forest& forest) {
+    if (certified()) return false;
+    const std::size_t c = settings_.certify ? widest_class() : next_class(forest);
+    if (c == classes_) throw DamagedForest("the tree is damaged: its densities are not numbers");
     if (++steps_ > static_cast<std::int64_t>(forest.nodes()))
         throw DamagedForest("the tree is damaged: it goes round in a circle");
     auto& entries = state_[c].entries;
-    std::pop_heap(entries.begin(), entries.end(), Later{});
+    std::pop_heap(entries.begin(), entries.end());
     const Entry refined = entries.back();
     entries.pop_back();
     replace(forest, c, refined);
@@ -256,12 +274,21 @@ void Query::replace(const Forest& forest, std::size_t c, const Entry& refined) {
     if (too_high)
         std::fill_n(value_.begin(), node.entries, 0.0);
     else
-        kernels().powers_of_two(log2_value_.data(), static_cast<float>(state.origin), node.entries, value_.data());
+        kernels().powers_of_two(log2_value_.data(), static_cast<float>(state.origin), round_up_to_8(node.entries),
+                                value_.data());
     state.sum -= refined.value;
-    for (std::size_t l = 0; l < node.entries; ++l) add_entry(forest, state, node.child(l), l);
+    if (settings_.certify) refine_bounds(forest, c, refined.node, node);
+    if (node.precision == nullptr)
+        add_kernels(c, 0, node.entries);
+    else
+        for (std::size_t l = 0; l < node.entries; ++l) add_entry(forest, c, node.child(l), l);
     state.peak = std::max(state.peak, state.sum);
     if (too_high || !(state.sum > kCancelled * state.peak)) rebase(state);
     if (state.entries.empty()) --open_classes_;
+    if (settings_.certify) {
+        if (certificate_.worn(c)) add_up_bounds(forest, c);
+        decided_ = certificate_.decided();
+    }
     order(c);
 }
 
@@ -277,15 +304,17 @@ std::int64_t Query::refine(const Forest& forest, const Limits& limits) {
 }
 
 Scaled Query::score(std::size_t point_class) const {
+    if (decided_) return certificate_.middle(point_class);
     const ClassState& state = state_[point_class];
-    if (settings_.decision == Decision::nearest) {  // Eq. 21
+    const Decision decision = settings_.certify && exhausted() ? Decision::mixture : settings_.decision;
+    if (decision == Decision::nearest) {  // Eq. 21
         double most = 0.0;
         for (const Entry& entry : state.entries) most = std::max(most, entry.value);
         for (const double value : state.kernel_value) most = std::max(most, value);
         return Scaled::of(most, state.origin);
     }
-    if (settings_.decision == Decision::mixture) return Scaled::of(state.sum, state.origin);  // Eq. 7
-    Scaled score = state.history;                                                             // Eq. 20
+    if (decision == Decision::mixture) return Scaled::of(state.sum, state.origin);  // Eq. 7
+    Scaled score = state.history;                                                   // Eq. 20
     score.add(Scaled::of(state.sum * static_cast<double>(steps_ + 1 - state.since), state.origin));
     return score;
 }
@@ -296,7 +325,7 @@ void Query::posterior(std::span<double> out) const {
     scores.resize(classes_);
     for (std::size_t c = 0; c < classes_; ++c) {
         scores[c] = score(c);
-        if (!vote_.empty() && scores[c].fraction > 0.0) {
+        if (!decided_ && !vote_.empty() && scores[c].fraction > 0.0) {
             const double power = steps_ == 0 ? vote_[c] : settings_.root_weight * vote_[c];
             const double whole = std::floor(power);
             scores[c] = Scaled::of((steps_ == 0 ? 1.0 : scores[c].fraction) * std::exp2(power - whole),
@@ -318,6 +347,71 @@ std::size_t Query::label() const {
     proba.resize(classes_);
     posterior(proba);
     return static_cast<std::size_t>(std::max_element(proba.begin(), proba.end()) - proba.begin());
+}
+
+void Query::open_certificate(const Forest& forest) {
+    std::vector<double> log2_factor(vote_);
+    for (double& factor : log2_factor) factor *= settings_.root_weight;
+    certificate_.open(forest, x_, missing_, log2_factor);
+    for (std::size_t c = 0; c < classes_; ++c) add_up_bounds(forest, c);
+    decided_ = !exhausted() && certificate_.decided();
+}
+
+/// Entries of a query for a certificate are ordered by how far their bounds are apart.
+void Query::refine_bounds(const Forest& forest, std::size_t c, std::int32_t refined, const NodeView& node) {
+    nodes_.resize(node.entries);
+    for (std::size_t l = 0; l < node.entries; ++l) {
+        nodes_[l] = node.child(l);
+        require_node(forest, nodes_[l]);
+    }
+    certificate_.refine(forest, c, refined, nodes_, log2_value_, log2_density_);
+}
+
+void Query::add_up_bounds(const Forest& forest, std::size_t c) {
+    nodes_.clear();
+    for (const Entry& entry : state_[c].entries) nodes_.push_back(entry.node);
+    certificate_.add_up(forest, c, nodes_, state_[c].kernel_log2);
+}
+
+/// Of the two classes with the highest upper bounds, the one whose bounds are farther apart: no label is certain before
+/// these two are told apart.
+std::size_t Query::widest_class() const {
+    constexpr double kNone = -std::numeric_limits<double>::infinity();
+    std::size_t first = classes_, second = classes_;
+    for (std::size_t c = 0; c < classes_; ++c) {
+        if (key_[c] == kNone) continue;
+        if (first == classes_ || key_[c] > key_[first]) {
+            second = first;
+            first = c;
+        } else if (second == classes_ || key_[c] > key_[second]) {
+            second = c;
+        }
+    }
+    if (second == classes_) return first;
+    return certificate_.width_key(first) >= certificate_.width_key(second) ? first : second;
+}
+
+void Query::posterior_bounds(std::span<double> out) const {
+    if (!settings_.certify) {
+        for (std::size_t c = 0; c < classes_; ++c) out[2 * c] = 0.0, out[2 * c + 1] = 1.0;
+        return;
+    }
+    const auto share = [](const Scaled& of, const Scaled& rest) {  // of / (of + rest)
+        if (of.fraction == 0.0) return 0.0;
+        Scaled sum = of;
+        sum.add(rest);
+        return Scaled::shifted(of.fraction / sum.fraction, of.exponent - sum.exponent);
+    };
+    for (std::size_t c = 0; c < classes_; ++c) {
+        Scaled others_lower, others_upper;
+        for (std::size_t b = 0; b < classes_; ++b) {
+            if (b == c) continue;
+            others_lower.add(certificate_.lower(b));
+            others_upper.add(certificate_.upper(b));
+        }
+        out[2 * c] = share(certificate_.lower(c), others_upper);
+        out[2 * c + 1] = share(certificate_.upper(c), others_lower);
+    }
 }
 
 std::vector<Query::FrontierEntry> Query::frontier() const {

@@ -1,6 +1,7 @@
 #include "anystream/neighbors/gallery.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -13,7 +14,7 @@ Gallery::Gallery(std::unique_ptr<Space> space, std::size_t classes, std::size_t 
     : space_(std::move(space)),
       classes_(classes),
       capacity_(capacity),
-      layout_(std::vector<std::int64_t>(4, 0)),
+      layout_(std::vector<std::int64_t>(5, 0)),
       list_(std::vector<std::int64_t>(1, 0)) {}
 
 Gallery::Gallery(const Gallery& other)
@@ -22,6 +23,7 @@ Gallery::Gallery(const Gallery& other)
       capacity_(other.capacity_),
       label_(other.label_),
       serial_(other.serial_),
+      left_(other.left_),
       layout_(other.layout_),
       list_(other.list_),
       centre_distance_(other.centre_distance_) {}
@@ -49,15 +51,17 @@ void Gallery::assign(std::unique_ptr<Space> space, std::vector<std::int32_t> lab
     }
     const std::int64_t next = serial.empty() ? 0 : *std::max_element(serial.begin(), serial.end()) + 1;
     classes_ = classes;
-    layout_.own() = {static_cast<std::int64_t>(setup), 0, 0, next};
+    layout_.own() = {static_cast<std::int64_t>(setup), 0, 0, next, 0};
+    left_ = 0;
     list_.own().assign(1, 0);
     centre_distance_.own().clear();
-    while (capacity_ > 0 && size() > capacity_) forget_oldest();
+    while (capacity_ > 0 && size() > capacity_) remove(find_oldest());
 }
 
-void Gallery::make_lists(std::size_t head, int threads) {
-    head = std::clamp(head, setup(), size());
+void Gallery::make_lists(int threads) {
     const std::size_t n = size();
+    const auto balanced = static_cast<std::size_t>(std::round(2.0 * std::sqrt(static_cast<double>(n))));
+    const std::size_t head = std::clamp(balanced, setup(), n);
     std::vector<std::size_t> centre(n);
     std::vector<double> away(n, 0.0);
     parallel_for(n - head, 64, threads, [&](std::size_t first, std::size_t last) {
@@ -130,15 +134,7 @@ void Gallery::insert(Row row, std::int32_t label) {
         label_.view().begin() + static_cast<std::ptrdiff_t>(setup());
     declare_classes(static_cast<std::size_t>(label) + 1);
     if (has_lists()) {
-        append(row, label);
-        const std::size_t late = size() - listed();
-        if (first_of_class || late > 64 + size() / 8) {  // sort the late ones into lists, as a fit would
-            const std::size_t head = this->head() + first_of_class;
-            std::vector<std::int32_t> labels(label_.view().begin(), label_.view().end());
-            std::vector<std::int64_t> serials(serial_.view().begin(), serial_.view().end());
-            assign(std::move(space_), std::move(labels), std::move(serials), classes_);
-            make_lists(head, 1);
-        }
+        insert_late(row, label, first_of_class);
         return;
     }
     const std::size_t level = first_of_class ? 0 : level_for(row, label);
@@ -149,7 +145,62 @@ void Gallery::insert(Row row, std::int32_t label) {
     } else if (level_end(level) <= size()) {
         lift(level_end(level) - 1);
     }
-    if (capacity_ > 0 && size() > capacity_) forget_oldest();
+    if (capacity_ > 0 && size() > capacity_) remove(find_oldest());
+}
+
+/// Puts an exemplar behind the lists and lets the oldest leave. A class needs one in front: if that one leaves, or a
+/// class is new, the lists are made anew.
+void Gallery::insert_late(Row row, std::int32_t label, bool first_of_class) {
+    append(row, label);
+    bool renew = first_of_class;
+    if (capacity_ > 0 && present() > capacity_) {
+        const std::size_t leaving = find_oldest();
+        layout_.own()[4] = serial_[leaving] + 1;
+        ++left_;
+        renew |= leaving < setup();
+    }
+    const std::size_t few = 64 + size() / 8;
+    if (renew || size() - listed() > few || left_ > few) renew_lists();
+}
+
+/// Makes the lists anew from what is present. Prototypes stay; those that are missing are taken from the late ones that
+/// the prototypes get wrong, then from the other late ones, then from the lists.
+void Gallery::renew_lists() {
+    std::vector<std::int64_t> order, others, rest;
+    for (std::size_t p = 0; p < size(); ++p) {
+        if (serial_[p] < oldest()) continue;
+        const auto at = static_cast<std::int64_t>(p);
+        if (p >= head() && p < listed()) {
+            rest.push_back(at);
+        } else {
+            (p < head() || useful(p) ? order : others).push_back(at);
+        }
+    }
+    order.insert(order.end(), others.begin(), others.end());
+    order.insert(order.end(), rest.begin(), rest.end());
+    std::vector<std::int32_t> labels;
+    std::vector<std::int64_t> serials;
+    for (const std::int64_t p : order) {
+        labels.push_back(label_[static_cast<std::size_t>(p)]);
+        serials.push_back(serial_[static_cast<std::size_t>(p)]);
+    }
+    assign(space_->permuted(order), std::move(labels), std::move(serials), classes_);
+    make_lists(1);
+}
+
+/// Whether the nearest prototype is of another class, but most of the three nearest exemplars are not.
+bool Gallery::useful(std::size_t position) const {
+    const auto probe = space_->probe();
+    NearestSet best(1);
+    const auto agrees = [&](const Neighbor& each) {
+        return label_[static_cast<std::size_t>(each.position)] == label_[position];
+    };
+    probe->open(*space_, space_->row(position));
+    probe->nearest(*space_, 0, head(), serials(), best, position);
+    if (best.found().empty() || agrees(best.found()[0])) return false;
+    best.reset(3, oldest());
+    probe->nearest(*space_, 0, size(), serials(), best, position);
+    return std::count_if(best.found().begin(), best.found().end(), agrees) >= 2;
 }
 
 /// The level whose first exemplars this one would help: it is not noise (most of its three nearest have its class), and
@@ -192,9 +243,11 @@ std::size_t Gallery::level_for(Row row, std::int32_t label) const {
     return last;
 }
 
-void Gallery::forget_oldest() {
+/// Where the oldest one that is present stands.
+std::size_t Gallery::find_oldest() const {
     const auto serial = serial_.view();
-    remove(static_cast<std::size_t>(std::min_element(serial.begin(), serial.end()) - serial.begin()));
+    const auto age = [&](std::int64_t s) { return s < oldest() ? std::numeric_limits<std::int64_t>::max() : s; };
+    return static_cast<std::size_t>(std::ranges::min_element(serial, {}, age) - serial.begin());
 }
 
 /// Fills the gap with the first exemplar of the next level, that gap in turn, and the last one with the last exemplar.
@@ -242,7 +295,7 @@ void Gallery::adopt_columns() {
     const auto n = static_cast<std::int64_t>(space_->size());
     require(static_cast<std::int64_t>(label_.size()) == n && static_cast<std::int64_t>(serial_.size()) == n,
             "labels or serials do not fit the exemplars");
-    require(layout_.size() == 4, "the layout has another length");
+    require(layout_.size() == 5, "the layout has another length");
     for (std::size_t i = 0; i < 3; ++i) require(layout_[i] >= 0 && layout_[i] <= n, "the layout leaves the exemplars");
     require(n == 0 || setup() > 0, "there is no exemplar to begin with");
     const bool lists = head() > 0;
@@ -252,6 +305,8 @@ void Gallery::adopt_columns() {
     for (std::size_t l = 0; l < head(); ++l) require(list_[l] <= list_[l + 1], "a list ends before it begins");
     for (std::size_t i = 0; i < label_.size(); ++i)
         require(label_[i] >= 0 && static_cast<std::size_t>(label_[i]) < classes_, "a label is no class");
+    left_ = static_cast<std::size_t>(std::ranges::count_if(serial_.view(), [&](auto s) { return s < oldest(); }));
+    require(lists || left_ == 0, "exemplars that left are still there");
 }
 
 std::size_t Gallery::own_bytes() const noexcept {

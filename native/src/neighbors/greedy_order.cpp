@@ -30,7 +30,7 @@ constexpr std::size_t kSetupRounds = 2;
 constexpr std::size_t kPatience = 8;         // draws of candidates in a row that find nothing
 constexpr std::size_t kMostVectors = 16384;  // of the sample
 constexpr std::size_t kMostOthers = 2048;    // of the sample, where a comparison is dear: their powers are kept
-constexpr float kRight = 0.3f, kWrong = 0.7f;
+constexpr float kRight = 0.45f, kWrong = 0.55f;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 inline float loss(float own, float other) noexcept {
@@ -47,6 +47,7 @@ class Greedy {
                     suspected_noise(space, labels, classes, {.threads = work.threads, .stop = work.stop}));
         own_.assign(sample_.size(), kInfinity);
         other_.assign(sample_.size(), kInfinity);
+        loss_.resize(sample_.size());
         chosen_.assign(sample_.size(), false);
         kept_.resize(keeps_ ? sample_.size() : 0);
     }
@@ -109,13 +110,12 @@ class Greedy {
     [[nodiscard]] double gain(const Powers& powers, std::size_t c) const noexcept {
         float sum = 0.0f;
         const auto others = [&](std::size_t first, std::size_t last) {
-            for (std::size_t p = first; p < last; ++p)
-                sum += loss(own_[p], other_[p]) - loss(own_[p], std::min(other_[p], powers[p]));
+            for (std::size_t p = first; p < last; ++p) sum += loss_[p] - loss(own_[p], std::min(other_[p], powers[p]));
         };
         others(0, begin_[c]);
         others(begin_[c + 1], own_.size());
         for (std::size_t p = begin_[c]; p < begin_[c + 1]; ++p)
-            sum += loss(own_[p], other_[p]) - loss(std::min(own_[p], powers[p]), other_[p]);
+            sum += loss_[p] - loss(std::min(own_[p], powers[p]), other_[p]);
         return static_cast<double>(sum);
     }
 
@@ -146,6 +146,7 @@ class Greedy {
         for (std::size_t p = 0; p < own_.size(); ++p) {
             float& nearest = p >= begin_[c] && p < begin_[c + 1] ? own_[p] : other_[p];
             nearest = std::min(nearest, powers[p]);
+            loss_[p] = loss(own_[p], other_[p]);
         }
     }
 
@@ -159,6 +160,7 @@ class Greedy {
     void forget_nearest() noexcept {
         std::fill(own_.begin(), own_.end(), kInfinity);
         std::fill(other_.begin(), other_.end(), kInfinity);
+        std::fill(loss_.begin(), loss_.end(), loss(kInfinity, kInfinity));
     }
 
     void choose_setup() {
@@ -206,7 +208,7 @@ class Greedy {
     std::unique_ptr<Space> sorted_;
     std::vector<std::size_t> label_, begin_;
     std::size_t room_ = 0;
-    std::vector<float> own_, other_;
+    std::vector<float> own_, other_, loss_;  // of each object of the sample
     std::vector<bool> chosen_;
     std::vector<Powers> kept_;
     Order order_;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kCaution = 1e-10;  // relative: what rounding may do to a triangle
+constexpr double kSame = 1e-9;      // relative: what another machine may make of a distance
 
 }  // namespace
 
@@ -22,7 +23,7 @@ void Query::open(const Gallery& gallery, Row x, std::size_t k) {
     }
     probe_->open(space, x);
     triangle_ = space.triangle(std::none_of(x.begin(), x.end(), [](double v) { return std::isnan(v); }));
-    best_.reset(k);
+    best_.reset(k, gallery.oldest());
     state_ = {};
     centre_.resize(gallery.head());
     compare(gallery, gallery.setup());
@@ -184,9 +185,10 @@ std::size_t Query::label(const Gallery& gallery) const {
     return static_cast<std::size_t>(std::max_element(share.begin(), share.end()) - share.begin());
 }
 
-QueryState Query::suspend() const {
+QueryState Query::suspend(const Gallery& gallery) const {
     QueryState state = state_;
-    state.nearest.assign(best_.found().begin(), best_.found().end());
+    for (const Neighbor& each : best_.found())
+        state.nearest.push_back({each.position, gallery.space().distance(each.power)});
     return state;
 }
 
@@ -198,21 +200,24 @@ void Query::resume(const Gallery& gallery, Row x, std::size_t k, const QueryStat
     require(state.steps >= 0 && state.position >= static_cast<std::int64_t>(gallery.setup()) && state.position <= n);
     require(state.list >= -1 && state.list <= static_cast<std::int64_t>(gallery.head()) + 1);
     require(state.list_end >= 0 && state.list_end <= n);
-    require(state.nearest.size() <= k && (n == 0 || !state.nearest.empty()));
-    for (std::size_t i = 0; i < state.nearest.size(); ++i) {
-        const Neighbor& each = state.nearest[i];
-        require(each.position >= 0 && each.position < n && each.power >= 0.0);
-        require(each.id == gallery.serials()[static_cast<std::size_t>(each.position)]);
-        require(i == 0 || state.nearest[i - 1] < each);
-    }
+    require(state.nearest.size() <= k && (gallery.present() == 0 || !state.nearest.empty()));
     open(gallery, x, k);
     if (gallery.has_lists()) {  // the prototypes' distances again: they are no part of the state
         const bool done = state.list >= 0;
         compare(gallery, done ? gallery.head() : static_cast<std::size_t>(state.position));
         if (done) order_lists(gallery);
     }
-    best_.reset(k);
-    for (const Neighbor& each : state.nearest) best_.offer(each);
+    best_.reset(k, gallery.oldest());
+    for (const Near& each : state.nearest) {  // each distance again: to the last bit, and a check of the state
+        require(each.position >= 0 && each.position < n);
+        const auto at = static_cast<std::size_t>(each.position);
+        require(gallery.serials()[at] >= gallery.oldest());
+        double power = 0.0;
+        probe_->powers(gallery.space(), at, at + 1, {&power, 1});
+        const double distance = gallery.space().distance(power);
+        require(distance == each.distance || std::abs(distance - each.distance) <= kSame * distance);
+        best_.offer({power, gallery.serials()[at], each.position});
+    }
     state_ = state;
     state_.nearest.clear();
     if (gallery.has_lists() && state.list >= 0) {

@@ -1,4 +1,4 @@
-"""The axes on which accuracy is drawn over steps."""
+"""The axes of our plots: their style, and those on which accuracy is drawn over steps."""
 
 from __future__ import annotations
 
@@ -19,12 +19,9 @@ def accuracy_axes(ax: Any = None, *, last: int, log: bool = True) -> Any:
     log : bool, default=True
         Whether steps stand on a logarithmic scale, which is linear from 0 to 1 so that 0 has a place.
     """
-    try:
-        from matplotlib import pyplot, ticker
-    except ImportError as error:
-        raise ImportError("plots need matplotlib; install anystream[report]") from error
-    if ax is None:
-        _, ax = pyplot.subplots(figsize=(6.4, 4.0), layout="constrained")
+    ax = new_axes(ax)
+    from matplotlib import ticker
+
     drawn = max([last, *(line.get_xdata()[-1] for line in ax.lines if len(line.get_xdata()))])
     if log:
         ax.set_xscale("symlog", linthresh=1.0, linscale=0.5)
@@ -35,6 +32,17 @@ def accuracy_axes(ax: Any = None, *, last: int, log: bool = True) -> Any:
     ax.yaxis.set_major_formatter(percent)
     ax.set_xlabel("steps per record")
     ax.set_ylabel("accuracy")
+    return ax
+
+
+def new_axes(ax: Any = None) -> Any:
+    """The given matplotlib axes or new ones, in the style of all our plots."""
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError("plots need matplotlib; install anystream[report]") from error
+    if ax is None:
+        _, ax = pyplot.subplots(figsize=(6.4, 4.0), layout="constrained")
     ax.grid(alpha=0.25, linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)
     return ax

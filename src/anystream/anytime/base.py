@@ -7,7 +7,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -204,8 +204,23 @@ class AnytimeClassifierMixin:
         return Budget(steps=self.budget) if budget is None else Budget.of(budget)
 
     def _validate_queries(self, X: ArrayLike) -> NDArray[np.float64]:
+        if self._is_valid(X):
+            return X
         queries = validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite="allow-nan", reset=False)
         return np.asarray(queries)
+
+    def _is_valid(self, X: ArrayLike) -> TypeGuard[NDArray[np.float64]]:
+        """Whether scikit-learn's checks, which cost more than a small batch of answers, could find nothing to say."""
+        return (
+            type(X) is np.ndarray
+            and X.dtype == np.float64
+            and X.ndim == 2
+            and len(X) > 0
+            and X.shape[1] == self.n_features_in_
+            and X.flags.c_contiguous
+            and not hasattr(self, "feature_names_in_")
+            and not np.isinf(X).any()
+        )
 
     def _validate_training(
         self, X: ArrayLike, y: ArrayLike, *, reset: bool

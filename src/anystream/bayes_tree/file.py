@@ -46,6 +46,7 @@ _SPECS = {
     "node_count": ArraySpec("int64", ("nodes",)),
     "node_mean": ArraySpec("float64", ("nodes", "d")),
     "node_scatter": ArraySpec("float64", ("nodes", "d")),
+    "node_box": ArraySpec("float32", ("box_floats",)),
     "assembled_at": ArraySpec("int64", (1,), low=0),
     "node_covariance": ArraySpec("int32", ("nodes",)),
     "covariance_count": ArraySpec("int64", ("covariances",), low=0),

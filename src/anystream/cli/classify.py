@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-_BATCH_S, _DUE_BATCH_S = 0.02, 0.004  # of a batch when nothing is due, and when something is
+_BATCH_S, _DUE_BATCH_S = 0.1, 0.004  # of a batch when nothing is due, and when something is
 SCHEDULERS = ("deadline-share", "marginal-gain", "waiting-time", "fixed-budget")
 
 
@@ -48,7 +48,7 @@ def classify(
     ] = "10s",
     proba: Annotated[bool, typer.Option(help="Write the probability of every class.")] = False,
     input_format: Annotated[
-        str | None, typer.Option(help="csv, jsonl or arrow; by default by name, else jsonl.")
+        str | None, typer.Option(help="csv, jsonl or arrow; by default by name, for standard input by its first byte.")
     ] = None,
     output_format: Annotated[str | None, typer.Option(help="jsonl or csv; by default by name, else jsonl.")] = None,
     delimiter: Annotated[str | None, typer.Option(help="What stands between the cells of a CSV file.")] = None,
@@ -57,10 +57,9 @@ def classify(
 ) -> None:
     """Answer records as they come; answers go out as JSON lines or CSV, a summary to standard error.
 
-    Examples
-    --------
-    [bold]anystream classify model.safetensors < records.jsonl > answers.jsonl --within 5ms[/bold]
-    [bold]anystream classify model.safetensors test.csv -o answers.csv --budget 50 --dead-letters bad.jsonl[/bold]
+    Example: [bold]anystream classify model.safetensors < records.jsonl > answers.jsonl --within 5ms[/bold]
+
+    Example: [bold]anystream classify model.safetensors test.csv -o answers.csv --dead-letters bad.jsonl[/bold]
     """
     from anystream.cli.durations import parse_duration
     from anystream.cli.tables import open_sink, open_source, schema_of_model

@@ -7,12 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
+from anystream.cli.models import MODELS
+
 
 def fit(
     data: Annotated[str, typer.Argument(help="Table of labelled records: .csv, .jsonl, .parquet or .arrow.")],
     label: Annotated[str, typer.Option(help="Column that holds the class.")],
     output: Annotated[str, typer.Option("--output", "-o", help="Where to write the model.")] = "model.safetensors",
-    model: Annotated[str, typer.Option(help="Which model.")] = "bayes-tree",
+    model: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "bayes-tree",
     set_: Annotated[list[str] | None, typer.Option("--set", help="A parameter, as name=value; repeatable.")] = None,
     key: Annotated[str | None, typer.Option(help="Column that names a record.")] = None,
     time_: Annotated[str | None, typer.Option("--time", help="Column with the time of a record, in seconds.")] = None,
@@ -28,7 +30,7 @@ def fit(
 
     Columns of numbers and of names are told apart by their cells; what was found is printed.
 
-    Example: [bold]anystream fit train.csv --label class -o model.safetensors --set budget=100[/bold]
+    Example: [bold]anystream fit train.csv --label class -o model.safetensors --set metric=auto[/bold]
     """
     from anystream.cli.models import make_model
     from anystream.cli.output import console, print_json, schema_table

@@ -13,12 +13,14 @@ from rich.table import Table
 
 from anystream.connectors.schema import Schema
 
+_FILE_WIDTH = 160  # where no terminal says how wide it is
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def console(*, stderr: bool = False) -> Console:
     """Where to print for people; colours only on a terminal."""
-    return Console(stderr=stderr, highlight=False, soft_wrap=not sys.stdout.isatty())
+    tty = (sys.stderr if stderr else sys.stdout).isatty()
+    return Console(stderr=stderr, highlight=False, width=None if tty else _FILE_WIDTH)
 
 
 def print_json(value: Any) -> None:

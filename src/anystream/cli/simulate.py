@@ -19,7 +19,7 @@ def simulate(
     every: Annotated[str, typer.Option(help="From one burst to the next.")] = "10s",
     workload: Annotated[str, typer.Option(help="spikes (workload A of LOCUST) or steps (workload B).")] = "spikes",
     within: Annotated[str, typer.Option(help="Time in which an answer is due.")] = "50ms",
-    duration: Annotated[str, typer.Option(help="How much time to simulate.")] = "30s",
+    duration: Annotated[str, typer.Option(help="How much time to simulate.")] = "10s",
     data: Annotated[str | None, typer.Option(help="Typical records, labelled for figures of accuracy.")] = None,
     label: Annotated[str | None, typer.Option(help="Column that holds the class; by default that of the fit.")] = None,
     machines: Annotated[str, typer.Option(help="Speeds to try, relative to this machine.")] = "0.25,0.5,1,2,4",
@@ -33,7 +33,7 @@ def simulate(
 
     What a step costs is measured on this machine; then time is simulated, so a minute takes seconds.
 
-    Example: [bold]anystream simulate model.safetensors --rate 5000 --burst 10x --within 50ms --data test.csv[/bold]
+    Example: [bold]anystream simulate model.safetensors --rate 200 --burst 20x --data test.csv --machines 0.5,1[/bold]
     """
     from rich.table import Table
 

@@ -10,6 +10,7 @@ from typing import Any
 from anystream.connectors.csv_file import CsvSource, read_csv_columns
 from anystream.connectors.file_sink import CsvSink, JsonLinesSink
 from anystream.connectors.json_lines import JsonLinesSource, read_json_columns
+from anystream.connectors.lines import LineReader
 from anystream.connectors.schema import Schema, SchemaError
 from anystream.model_file import read_model
 
@@ -48,7 +49,12 @@ def read_columns(path: str, chosen: str | None = None, delimiter: str | None = N
 
 
 def open_source(path: str, schema: Schema, chosen: str | None = None, delimiter: str | None = None) -> Any:
-    """A source of records."""
+    """A source of records; standard input says by its first byte whether it is JSON lines or CSV."""
+    if path == "-" and chosen is None:
+        reader = LineReader(path)
+        if reader.first_byte() in (b"{", b""):
+            return JsonLinesSource(reader, schema)
+        return CsvSource(reader, schema, delimiter=delimiter)
     kind = format_of(path, chosen, "jsonl")
     if kind == "arrow":
         return _arrow().ArrowSource(path, schema)

@@ -43,8 +43,10 @@ class ArrowSource:
                 f"{path}: there is no column {absent[0]!r}, which the model was fitted on; the table has "
                 f"{', '.join(self._names)}"
             )
+        numbers = {column.name for column in schema.columns if column.categories is None} | {schema.time}
+        self._numbers = numbers - {schema.label, schema.key}
         self._batches: Iterator[Any] = iter(())
-        self._ahead: dict[str, list[Any]] = {}
+        self._ahead: dict[str, Any] = {}  # lists, and arrays of numbers
         self._ahead_n = 0
         self.offset = 0
         self.seek(0)
@@ -58,7 +60,7 @@ class ArrowSource:
         """The next rows."""
         while self._ahead_n == 0 and not self.done:
             batch = next(self._batches)
-            self._ahead = {name: batch.column(name).to_pylist() for name in batch.schema.names}
+            self._ahead = {name: self._cells(name, batch.column(name)) for name in batch.schema.names}
             self._ahead_n = batch.num_rows
         n = min(most, self._ahead_n)
         table = {name: cells[:n] for name, cells in self._ahead.items()}
@@ -86,7 +88,16 @@ class ArrowSource:
     def close(self) -> None:
         """The file closes with the last batch."""
 
-    def _items(self, table: dict[str, list[Any]], first: int, n: int) -> Polled:
+    def _cells(self, name: str, column: Any) -> Any:
+        """Numbers as an array, whatever else as a list."""
+        if name not in self._numbers or not pa.types.is_primitive(column.type):
+            return column.to_pylist()
+        try:
+            return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+        except pa.ArrowException:
+            return column.to_pylist()
+
+    def _items(self, table: dict[str, Any], first: int, n: int) -> Polled:
         schema = self.schema
         features, faults = schema.encode(table, n)
         label = None if schema.label not in table else schema.labels(table[schema.label], faults)
@@ -95,12 +106,16 @@ class ArrowSource:
         key = np.array(table[schema.key], dtype=object) if schema.key in table else offset
         items = Items.of(features, key=key, offset=offset, arrival=arrival, label=label)
         rejects = [
-            Reject(reason, first + row, None, key[row], str({name: cells[row] for name, cells in table.items()})[:500])
-            for row, reason in sorted(faults.items())
+            Reject(reason, first + row, None, key[row], _shown(table, row)) for row, reason in sorted(faults.items())
         ]
         if faults:
             items = items.take(~np.isin(np.arange(n), list(faults)))
         return Polled(items, rejects)
+
+
+def _shown(table: dict[str, Any], row: int) -> str:
+    cells = ((name, cells[row]) for name, cells in table.items())
+    return str({name: cell.item() if isinstance(cell, np.generic) else cell for name, cell in cells})[:500]
 
 
 class ParquetSink:

@@ -9,13 +9,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from anystream.connectors.items import Reject
 from anystream.connectors.lines import Line, LineReader
-from anystream.connectors.schema import Schema, SchemaError
+from anystream.connectors.schema import EXACT, Schema, SchemaError
 from anystream.connectors.text_source import TextSource, _shown
 
 _DELIMITERS = ",;\t|"
 _MOST_LINES = 100  # that a quoted record may span
+_MOST_SKIPPED = 64  # polls, before plain numbers are tried again
 
 
 class CsvSource(TextSource):
@@ -23,8 +27,8 @@ class CsvSource(TextSource):
 
     Parameters
     ----------
-    path : path or "-"
-        A file, or standard input.
+    path : path, "-" or LineReader
+        A file, standard input, or lines that somebody else has begun to look at.
     schema : Schema
         What the columns mean.
     delimiter : str, optional
@@ -35,7 +39,7 @@ class CsvSource(TextSource):
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | LineReader,
         schema: Schema,
         *,
         delimiter: str | None = None,
@@ -43,13 +47,17 @@ class CsvSource(TextSource):
     ) -> None:
         super().__init__(path, schema, longest=longest)
         self._open_quote: list[Line] = []  # lines of a record whose end has not come
-        self.header, self.delimiter = _read_header(self._reader, path, delimiter)
+        name = self._reader.name
+        self.header, self.delimiter = _read_header(self._reader, name, delimiter)
         names = [column.name for column in schema.columns]
         if absent := [name for name in names if name not in self.header]:
             raise SchemaError(
-                f"{path}: there is no column {absent[0]!r}, which the model was fitted on; the table has "
+                f"{name}: there is no column {absent[0]!r}, which the model was fitted on; the table has "
                 f"{', '.join(self.header)}"
             )
+        self._wanted = [place for place, name in enumerate(self.header) if name in (*names, schema.label, schema.time)]
+        self._numeric = schema.numbers_only and schema.key not in self.header
+        self._slow_polls = self._to_skip = 0
 
     @property
     def offset(self) -> int:
@@ -71,6 +79,9 @@ class CsvSource(TextSource):
         return lines
 
     def _cells(self, lines: Sequence[Line]) -> tuple[Mapping[str, Sequence[Any]], list[Line], list[Reject]]:
+        numbers = self._numbers(lines) if self._numeric else None
+        if numbers is not None:
+            return dict(zip((self.header[place] for place in self._wanted), numbers.T, strict=True)), list(lines), []
         rejects: list[Reject] = []
         if any(b'"' in line.text for line in lines):
             lines = self._joined(lines, rejects)
@@ -95,6 +106,27 @@ class CsvSource(TextSource):
             rows = [row for row in rows if len(row) == width]
         columns = zip(*rows, strict=True) if rows else ((),) * width
         return dict(zip(self.header, columns, strict=True)), kept, rejects
+
+    def _numbers(self, lines: Sequence[Line]) -> NDArray[np.float64] | None:
+        """The columns that matter, if all of their cells are plain numbers: five times as quick as cell by cell.
+
+        Otherwise None; after that some polls go by before it is tried again, more each time.
+        """
+        if self._to_skip:
+            self._to_skip -= 1
+            return None
+        texts = [line.text for line in lines]
+        separator, separators = self.delimiter.encode(), len(self.header) - 1
+        if all(text.count(separator) == separators for text in texts):
+            try:
+                table = np.loadtxt(texts, delimiter=self.delimiter, comments=None, usecols=self._wanted, ndmin=2)
+            except ValueError:
+                pass
+            else:
+                self._slow_polls = 0
+                return table if np.all(~(np.abs(table) >= EXACT)) else None  # such labels would not be exact
+        self._slow_polls = self._to_skip = min(2 * self._slow_polls + 1, _MOST_SKIPPED)
+        return None
 
     def _joined(self, lines: Sequence[Line], rejects: list[Reject]) -> list[Line]:
         """Records instead of lines, where a quoted cell spans several."""

@@ -6,10 +6,12 @@ import os
 import select
 import stat
 import sys
+from itertools import accumulate, count
 from pathlib import Path
 from typing import NamedTuple
 
 _CHUNK = 2**18  # bytes read at a time
+_SPACE = b" \t\r\n\xef\xbb\xbf"  # and the mark of UTF-8
 _KEPT = 200  # bytes of an over-long line that are kept for the dead letters
 
 
@@ -46,6 +48,7 @@ class LineReader:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, longest: int = 1_000_000) -> None:
+        self.name = "standard input" if path == "-" else str(path)
         self._descriptor = sys.stdin.fileno() if path == "-" else os.open(Path(path), os.O_RDONLY)
         self._owned = path != "-"
         self._regular = stat.S_ISREG(os.fstat(self._descriptor).st_mode)
@@ -83,6 +86,15 @@ class LineReader:
         lines = self._lines[self._next : self._next + most]
         self._next += len(lines)
         return lines
+
+    def first_byte(self) -> bytes:
+        """The first byte that is no space, which stays where it is; waits for it. Nothing if there is none."""
+        while True:
+            seen = b"\n".join([*(line.text for line in self._lines), self._tail]).lstrip(_SPACE)
+            if seen or self._ended:
+                return seen[:1]
+            self.wait(1.0)
+            self._fill()
 
     def wait(self, seconds: float) -> None:
         """Return when there is more to read, and after `seconds` at the latest."""
@@ -139,7 +151,10 @@ class LineReader:
     def _cut(self, chunk: bytes) -> None:
         pieces = chunk.split(b"\n")
         last = pieces.pop()
-        for piece in pieces:
+        for at, piece in enumerate(pieces):
+            if at == 1 and b"\r" not in chunk and max(map(len, pieces)) <= self._longest:
+                self._add_plain(pieces[1:])
+                break
             if self._tail or self._skipping:
                 self._end_line(self._tail + piece, self._held + len(piece) + 1)
             else:
@@ -149,6 +164,13 @@ class LineReader:
         self._tail += last if not self._skipping else b""
         if len(self._tail) > self._longest:
             self._tail, self._skipping = self._tail[:_KEPT], True
+
+    def _add_plain(self, pieces: list[bytes]) -> None:
+        """Whole lines of a decent length, all at once."""
+        ends = list(accumulate([len(piece) + 1 for piece in pieces], initial=self._tail_at))
+        self._tail_at = ends.pop()
+        self._lines.extend(map(Line, ends, count(self._number), pieces))
+        self._number += len(pieces)
 
     _held = 0  # bytes of the unfinished line, also those that were let go
 

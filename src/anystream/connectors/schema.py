@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,7 +12,25 @@ from numpy.typing import NDArray
 
 MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 MOST_CATEGORIES = 100
-_LABEL_TYPES = {"int": int, "float": float, "text": str}
+EXACT = 2.0**53
+"""Whole numbers below this are the same as doubles."""
+
+
+def _whole(cell: Any) -> int:
+    """A whole number, also one that a table of doubles writes as 3.0."""
+    try:
+        return int(cell) if isinstance(cell, str | int) else _whole_of(float(cell))
+    except ValueError:
+        return _whole_of(float(cell))
+
+
+def _whole_of(value: float) -> int:
+    if value != int(value):
+        raise ValueError
+    return int(value)
+
+
+_LABEL_TYPES: dict[str, Callable[[Any], Any]] = {"int": _whole, "float": float, "text": str}
 
 
 class SchemaError(ValueError):
@@ -85,6 +103,11 @@ class Schema:
             )
         ]
 
+    @property
+    def numbers_only(self) -> bool:
+        """Whether every feature is a number and so is the label."""
+        return self.label_type != "text" and all(column.categories is None for column in self.columns)
+
     @classmethod
     def infer(
         cls,
@@ -141,6 +164,10 @@ class Schema:
     def labels(self, cells: Sequence[Any], faults: dict[int, str]) -> list[Any]:
         """Labels as the model has them; None where missing."""
         convert = _LABEL_TYPES[self.label_type]
+        if isinstance(cells, np.ndarray):
+            if self.label_type == "int" and np.all(np.abs(cells) < EXACT) and np.all(cells == np.floor(cells)):
+                return list(cells.astype(np.int64).tolist())
+            cells = cells.tolist()
         found: list[Any] = []
         for row, cell in enumerate(cells):
             if _is_missing(cell):
@@ -148,7 +175,7 @@ class Schema:
                 continue
             try:
                 found.append(convert(cell))
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 found.append(None)
                 faults.setdefault(row, f"the label is {_shown(cell)}, those of the model are of type {self.label_type}")
         return found
@@ -211,6 +238,10 @@ def _infer_label_type(cells: Sequence[Any]) -> str:
 
 
 def _numbers(name: str, cells: Sequence[Any], faults: dict[int, str]) -> NDArray[np.float64]:
+    if isinstance(cells, np.ndarray):
+        if not np.isinf(cells).any():
+            return cells
+        cells = cells.tolist()
     try:  # the usual case: nothing but finite numbers
         numbers = np.fromiter(map(float, cells), dtype=np.float64, count=len(cells))
         if np.isfinite(numbers).all():

@@ -22,8 +22,8 @@ class TextSource(ABC):
 
     Parameters
     ----------
-    path : path or "-"
-        A file, or standard input.
+    path : path, "-" or LineReader
+        A file, standard input, or lines that somebody else has begun to look at.
     schema : Schema
         What the columns mean.
     longest : int, default=1_000_000
@@ -35,9 +35,9 @@ class TextSource(ABC):
     if it is given the same bytes again. Acknowledging does nothing: files do not forget.
     """
 
-    def __init__(self, path: str | os.PathLike[str], schema: Schema, *, longest: int = 1_000_000) -> None:
+    def __init__(self, path: str | os.PathLike[str] | LineReader, schema: Schema, *, longest: int = 1_000_000) -> None:
         self.schema = schema
-        self._reader = LineReader(path, longest=longest)
+        self._reader = path if isinstance(path, LineReader) else LineReader(path, longest=longest)
         self._longest = longest
 
     @property

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,12 @@ from rich.live import Live
 
 from anystream.anytime.curve import AnytimeCurve, anytime_curve
 from anystream.bayes_tree.classifier import BayesTreeClassifier
-from anystream.demo.replay import DeadlineShare, FixedSteps, bursty_stream, replay
-from anystream.demo.tables import Load, curve_table, load_table, verdict
+from anystream.demo.live import Screen
+from anystream.demo.loads import DEADLINE_S, LOADS, STEPS, Load, bursty_arrivals, run_load
+from anystream.demo.tables import curve_table, load_table, verdict
+from anystream.runtime.engine import Turn
 
-STEPS = 200
-LOADS = (0.5, 1.0, 2.0, 5.0, 10.0)
-DEADLINE_S = 0.1
 PICTURE = Path("demo.png")
-
-Show: TypeAlias = Callable[[list[Load], str | None], None]
-"""Takes the loads so far, and a note on what comes next; None at the end."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,7 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     started = time.perf_counter()
 
     X_train, X_test, y_train, y_test = _digits(options.seed)
-    model = BayesTreeClassifier(budget=STEPS, seed=options.seed, n_jobs=2)
+    model = BayesTreeClassifier(
+        metric="diagonal", root_model=1.0, bandwidth="f0.15", budget=STEPS, seed=options.seed, n_jobs=2
+    )  # what "auto" finds, without the search
     fitting = time.perf_counter()
     model.fit(X_train, y_train)
     messages.print(f"[dim]fitted {len(X_train):,} images in {time.perf_counter() - fitting:.2f} s[/]")
@@ -58,10 +56,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"Two threads do {capacity:,.0f} records a second at {STEPS} steps each: load 1. Records now arrive in "
         f"bursts, and each wants its answer within {DEADLINE_S * 1e3:.0f} ms.\n"
         "[cyan]anytime[/]: everyone in the queue gets an equal share of the time left.\n"
-        f"[magenta]fixed[/]:   {STEPS} steps for everyone, and no work on what would be late anyway."
+        f"[magenta]fixed[/]:   {STEPS} steps for everyone; a full queue gives up those who have waited longest."
     )
-    with _growing_table(out, messages) as show:
-        loads = replay_loads(model, X_test, y_test, capacity, seconds=options.seconds, seed=options.seed, show=show)
+    loads = _run_loads(model, X_test, y_test, capacity, options, out, messages)
     out.print(verdict(loads[-1], STEPS))
 
     out.print()
@@ -76,7 +73,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         prog="python -m anystream.demo",
         description="Watch a classifier answer every record of a stream by its deadline.",
     )
-    parser.add_argument("--seconds", type=_seconds, default=1.5, help="length of each phase (default: %(default)s)")
+    parser.add_argument("--seconds", type=_seconds, default=2.5, help="length of each phase (default: %(default)s)")
     parser.add_argument("--seed", type=_seed, default=0, help="seeds the split, the model and the arrivals")
     parser.add_argument("--no-plot", action="store_true", help=f"do not write {PICTURE}")
     return parser.parse_args(argv)
@@ -110,7 +107,7 @@ def _digits(seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArra
 
 
 def _measure_capacity(model: BayesTreeClassifier, X: NDArray[np.float64], seconds: float = 1.0) -> float:
-    """Records a second that `model` answers at its full budget, in batches as the fixed policy takes them."""
+    """Records a second that `model` answers at its full budget, in batches of some milliseconds."""
     batch = X[:64]
     model.classify(batch)  # threads and caches
     started, answered = time.perf_counter(), 0
@@ -119,42 +116,35 @@ def _measure_capacity(model: BayesTreeClassifier, X: NDArray[np.float64], second
     return answered / elapsed
 
 
-def replay_loads(
+def _run_loads(
     model: BayesTreeClassifier,
     X: NDArray[np.float64],
     y: NDArray[Any],
     capacity: float,
-    *,
-    seconds: float,
-    seed: int,
-    show: Show,
+    options: argparse.Namespace,
+    out: Console,
+    messages: Console,
 ) -> list[Load]:
-    """A stream of so many seconds at each load, answered twice; `show` sees the loads so far and what comes next."""
-    per_deadline = capacity * DEADLINE_S
-    anytime = DeadlineShare(STEPS)
-    fixed = FixedSteps(STEPS, batch_size=max(1, round(per_deadline / 20)), seconds_per_record=1 / capacity)
-    queue_size = max(64, round(4 * LOADS[-1] * per_deadline))  # what four deadlines bring at the highest load
-    rng = np.random.default_rng(seed)
+    """Every load, both ways: live on a terminal; elsewhere a line for each on stderr, and the table at the end."""
+    rng = np.random.default_rng(options.seed)
     loads: list[Load] = []
-    for factor in LOADS:
-        stream = bursty_stream(X, y, rate=factor * capacity, seconds=seconds, rng=rng)
-        show(loads, f"load {factor:g}: {len(stream):,} records in {seconds:g} s, once for each budget ...")
-        outcomes = [
-            replay(model, stream, policy, deadline_s=DEADLINE_S, queue_size=queue_size) for policy in (anytime, fixed)
-        ]
-        loads.append(Load(factor, *outcomes))
-    show(loads, None)
+    with Live(console=out, auto_refresh=False) if out.is_terminal else nullcontext() as live:
+        screen = None if live is None else Screen(live, ascii_only=out.options.ascii_only)
+        for factor in LOADS:
+            times = bursty_arrivals(factor * capacity, options.seconds, rng)
+            if screen is None:
+                messages.print(f"[dim]load {factor:g}: {len(times):,} records in {options.seconds:g} s, both ways[/]")
+            watch = _nobody if screen is None else screen.watch
+            loads.append(run_load(model, X, y, factor, capacity=capacity, times=times, watch=watch))
+            if screen is not None:
+                screen.done(loads, last=factor == LOADS[-1])
+    if not out.is_terminal:
+        out.print(load_table(loads))
     return loads
 
 
-@contextmanager
-def _growing_table(out: Console, messages: Console) -> Iterator[Show]:
-    """Shows the loads so far and a note: in place on a terminal; elsewhere notes on stderr and the last table alone."""
-    if out.is_terminal:
-        with Live(console=out, auto_refresh=False) as live:
-            yield lambda loads, note: live.update(load_table(loads, note=note), refresh=True)
-    else:
-        yield lambda loads, note: out.print(load_table(loads)) if note is None else messages.print(f"[dim]{note}[/]")
+def _nobody(way: str, load: float, turn: Turn) -> None:
+    """Nobody looks."""
 
 
 def _draw(curve: AnytimeCurve, loads: list[Load], out: Console, messages: Console) -> None:

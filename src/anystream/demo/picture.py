@@ -9,8 +9,8 @@ from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from anystream.anytime.axes import percent
 from anystream.anytime.curve import AnytimeCurve
-from anystream.demo.replay import Outcome
-from anystream.demo.tables import Load
+from anystream.demo.loads import Load
+from anystream.demo.tables import mean_steps
 
 ANYTIME, FIXED = "#0b7a8f", "#c2477f"
 
@@ -25,14 +25,17 @@ def draw(curve: AnytimeCurve, loads: list[Load], path: Path, *, deadline_s: floa
     left.set_title("An answer at once, a better one with every step", loc="left", fontweight="bold", fontsize=11)
 
     factors = [load.factor for load in loads]
-    ours, theirs = [_right_in_time(load.anytime) for load in loads], [_right_in_time(load.fixed) for load in loads]
+    ours, theirs = (
+        [load.share(load.anytime.right_on_time) for load in loads],
+        [load.share(load.fixed.right_on_time) for load in loads],
+    )
     right.axvspan(1.0, factors[-1] * 1.25, color="#777777", alpha=0.07, linewidth=0)
     right.text(1.06, 0.02, f"more than the machine can do at {steps} steps", color="#666666", fontsize=8)
     for shares, colour, label in ((ours, ANYTIME, "anytime"), (theirs, FIXED, f"fixed, {steps} steps")):
         right.plot(factors, shares, "o-", color=colour, linewidth=2.2, markersize=5.5, label=label)
     for load, share in zip(loads, ours, strict=True):
         right.annotate(
-            f"{load.anytime.mean_steps:.0f} steps",
+            f"{mean_steps(load.anytime):.0f} steps",
             (load.factor, share),
             xytext=(0, 8),
             textcoords="offset points",
@@ -54,7 +57,3 @@ def draw(curve: AnytimeCurve, loads: list[Load], path: Path, *, deadline_s: floa
     right.set_title("A bursty stream that outgrows the machine", loc="left", fontweight="bold", fontsize=11)
     right.legend(frameon=False, loc="center left")
     figure.savefig(path)
-
-
-def _right_in_time(outcome: Outcome) -> float:
-    return outcome.right_in_time / max(1, outcome.arrivals)

@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from anystream.anytime.stream_model import whole_number
+from anystream.drift.member_file import member_from_part
 from anystream.drift.members import Member, allows_nan, new_member
-from anystream.drift.stream_classifier import StreamClassifier, stacked, whole
+from anystream.drift.stream_classifier import StreamClassifier, padded, stacked
+from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays, require_metadata
 
 
 class ChunkEnsemble(StreamClassifier):
@@ -42,8 +45,8 @@ class ChunkEnsemble(StreamClassifier):
     # -- gathering -----------------------------------------------------------------------------------------------------
 
     def _begin(self, n_features: int) -> None:
-        whole("chunk_size", self.chunk_size)
-        whole("seed", self.seed, least=0)
+        whole_number("chunk_size", self.chunk_size, 1)
+        whole_number("seed", self.seed, 0)
         self.n_chunks_ = 0
         self._pending: list[tuple[NDArray[np.float64], NDArray[np.int32]]] = []
         self._n_pending = 0
@@ -60,9 +63,9 @@ class ChunkEnsemble(StreamClassifier):
         if self.n_chunks_ == 0:
             self._renew_provisional(n_classes)
 
-    def _finish(self) -> None:
+    def _finish(self, n_classes: int) -> None:
         if self._n_pending and (self.n_chunks_ == 0 or 2 * self._n_pending >= self.chunk_size):
-            self._close_chunk(1 + max(int(numbers.max()) for _, numbers in self._pending))
+            self._close_chunk(n_classes)
 
     def _close_chunk(self, n_classes: int) -> None:
         rows, numbers = self._gathered()
@@ -83,6 +86,36 @@ class ChunkEnsemble(StreamClassifier):
     def _gathered(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         rows = stacked(rows for rows, _ in self._pending)  # features may have joined while the chunk filled
         return rows, np.concatenate([numbers for _, numbers in self._pending])
+
+    # -- keeping -------------------------------------------------------------------------------------------------------
+
+    def _learned(self) -> tuple[dict[str, int], dict[str, NDArray[Any]], list[ModelFile]]:
+        rows, numbers = self._gathered() if self._pending else (np.zeros((0, 0)), np.zeros(0, dtype=np.int32))
+        arrays: dict[str, NDArray[Any]] = {
+            "pending_rows": padded(rows, self.n_features_in_),
+            "pending_numbers": numbers,
+        }
+        return {"n_chunks": self.n_chunks_, "n_provisional": self._n_provisional}, arrays, []
+
+    def _recall_chunks(self, file: ModelFile, specs: dict[str, ArraySpec]) -> dict[str, NDArray[Any]]:
+        """Take back what `_learned` of this class gave, and answer the arrays of `specs`, checked."""
+        pending = {
+            "pending_rows": ArraySpec("float64", ("pending", self.n_features_in_)),
+            "pending_numbers": ArraySpec("int32", ("pending",), low=0, high=len(self.classes_) - 1),
+        }
+        arrays, sizes = check_arrays(file, pending | specs)
+        if sizes["pending"] >= self.chunk_size:
+            raise ModelFileError(f"{file.path}: holds more records than a chunk; save the model again")
+        self.n_chunks_ = require_metadata(file, "n_chunks", int, low=0)
+        self._n_provisional = require_metadata(file, "n_provisional", int, low=0, high=self.chunk_size)
+        if sizes["pending"]:
+            self._pending = [(arrays["pending_rows"].copy(), arrays["pending_numbers"].copy())]
+        self._n_pending = sizes["pending"]
+        return arrays
+
+    def _members_of(self, parts: list[ModelFile], *, mapped: bool) -> list[Member]:
+        n_classes, n_features = len(self.classes_), self.n_features_in_
+        return [member_from_part(part, n_classes=n_classes, n_features=n_features, mapped=mapped) for part in parts]
 
     def _new_member(self) -> Member:
         return new_member(self._member_estimator(), self.seed + self.n_chunks_)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from anystream.anytime.stream_model import whole_number
 from anystream.drift.gaussian_naive_bayes import GaussianNaiveBayes
+from anystream.drift.member_file import member_from_part, member_to_part
 from anystream.drift.members import Member, allows_nan, new_member
-from anystream.drift.stream_classifier import StreamClassifier, share, whole
+from anystream.drift.stream_classifier import StreamClassifier, share
+from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays, require_metadata
 
 
 class DynamicWeightedMajority(StreamClassifier):
@@ -67,6 +70,8 @@ class DynamicWeightedMajority(StreamClassifier):
     True
     """
 
+    kind: ClassVar[str] = "dynamic-weighted-majority"
+
     def __init__(
         self,
         estimator: Any = None,
@@ -87,9 +92,9 @@ class DynamicWeightedMajority(StreamClassifier):
     def _begin(self, n_features: int) -> None:
         share("beta", self.beta, open_ends=True)
         share("theta", self.theta)
-        whole("period", self.period)
-        whole("max_experts", self.max_experts)
-        whole("seed", self.seed, least=0)
+        whole_number("period", self.period, 1)
+        whole_number("max_experts", self.max_experts, 1)
+        whole_number("seed", self.seed, 0)
         if not hasattr(self._expert_estimator(), "partial_fit"):
             raise TypeError(
                 f"the experts are {type(self.estimator).__name__}, which has no partial_fit; use a classifier that "
@@ -170,6 +175,25 @@ class DynamicWeightedMajority(StreamClassifier):
         for said, weight in zip(self._said(rows, n_classes), self.weights_, strict=True):
             votes[each, said] += weight
         return np.asarray(votes / votes.sum(axis=1, keepdims=True))
+
+    # -- keeping -----------------------------------------------------------------------------------------------------
+
+    def _learned(self) -> tuple[dict[str, int], dict[str, NDArray[Any]], list[ModelFile]]:
+        facts = {"n_records": self.n_records_, "n_made": self._n_made}
+        return facts, {"weights": self.weights_}, [member_to_part(expert) for expert in self.experts_]
+
+    def _recall(self, file: ModelFile, parts: list[ModelFile], *, mapped: bool) -> None:
+        members = [
+            member_from_part(part, n_classes=len(self.classes_), n_features=self.n_features_in_, mapped=mapped)
+            for part in parts
+        ]
+        specs = {"weights": ArraySpec("float64", (len(members),), low=0.0, high=1.0)}
+        arrays, _ = check_arrays(file, specs)
+        if not 1 <= len(members) <= self.max_experts:
+            raise ModelFileError(f"{file.path}: has {len(members)} experts; save the model again")
+        self.experts_, self.weights_ = members, arrays["weights"].copy()
+        self.n_records_ = require_metadata(file, "n_records", int, low=1)
+        self._n_made = require_metadata(file, "n_made", int, low=1)
 
     def _expert_estimator(self) -> Any:
         return GaussianNaiveBayes() if self.estimator is None else self.estimator

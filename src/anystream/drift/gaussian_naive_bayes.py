@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anystream import _native
-from anystream.drift.stream_classifier import StreamClassifier
+from anystream.drift.stream_classifier import StreamClassifier, begin_merge
+from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays
+
+ARRAYS = {
+    "count": ArraySpec("float64", ("classes",), low=0, finite=True),
+    "observed": ArraySpec("float64", ("classes", "d"), low=0, finite=True),
+    "mean": ArraySpec("float64", ("classes", "d"), finite=True),
+    "scatter": ArraySpec("float64", ("classes", "d"), low=0, finite=True),
+}
+"""What moments consist of."""
 
 
 class GaussianMoments:
@@ -48,6 +59,41 @@ class GaussianMoments:
             out[:, :known] = filled
         return out
 
+    def renumbered(self, numbering: NDArray[np.int32]) -> GaussianMoments:
+        """The same moments where class k is called ``numbering[k]``."""
+        twin = GaussianMoments(self.mean.shape[1], self.smoothing)
+        twin._grow(int(numbering.max()) + 1, self.mean.shape[1])
+        here = numbering[: len(self.count)]
+        for name in ARRAYS:
+            getattr(twin, name)[here] = getattr(self, name)
+        return twin
+
+    def __add__(self, other: GaussianMoments) -> GaussianMoments:
+        """The moments of the records of both, which have the same classes and features."""
+        whole = GaussianMoments(0, self.smoothing)
+        whole.count = self.count + other.count
+        whole.observed = self.observed + other.observed
+        share = other.observed / np.maximum(whole.observed, 1.0)
+        apart = other.mean - self.mean
+        whole.mean = self.mean + share * apart
+        whole.scatter = self.scatter + other.scatter + self.observed * share * apart**2
+        return whole
+
+    @classmethod
+    def from_file(cls, file: ModelFile, smoothing: float) -> GaussianMoments:
+        """Moments whose arrays a file holds."""
+        arrays, _ = check_arrays(file, ARRAYS)
+        if not arrays["count"].sum() > 0 or (arrays["observed"] > arrays["count"][:, np.newaxis]).any():
+            raise ModelFileError(f"{file.path}: its moments count no records, or too few; save the model again")
+        moments = cls(0, smoothing)
+        for name in ARRAYS:
+            setattr(moments, name, arrays[name].copy())
+        return moments
+
+    def arrays(self) -> dict[str, NDArray[np.float64]]:
+        """Everything that `from_file` needs."""
+        return {name: getattr(self, name) for name in ARRAYS}
+
     def _grow(self, n_classes: int, n_features: int) -> None:
         classes, features = self.mean.shape
         space = ((0, n_classes - classes), (0, n_features - features))
@@ -55,12 +101,6 @@ class GaussianMoments:
         self.observed, self.mean, self.scatter = (
             np.pad(array, space) for array in (self.observed, self.mean, self.scatter)
         )
-
-    def __getstate__(self) -> tuple[Any, ...]:
-        return self.smoothing, self.count, self.observed, self.mean, self.scatter
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.smoothing, self.count, self.observed, self.mean, self.scatter = state
 
 
 class GaussianNaiveBayes(StreamClassifier):
@@ -97,11 +137,13 @@ class GaussianNaiveBayes(StreamClassifier):
     array(['far right'], dtype='<U9')
     """
 
+    kind: ClassVar[str] = "naive-bayes"
+
     def __init__(self, *, smoothing: float = 0.5) -> None:
         self.smoothing = smoothing
 
     def _begin(self, n_features: int) -> None:
-        self.moments_ = GaussianMoments(n_features, self._checked_smoothing())
+        self.moments_ = self.no_moments(n_features)
 
     def _learn(self, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         self.moments_.learn(rows, numbers, n_classes)
@@ -109,7 +151,31 @@ class GaussianNaiveBayes(StreamClassifier):
     def _proba(self, rows: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
         return self.moments_.proba(rows, n_classes)
 
-    def _checked_smoothing(self) -> float:
+    def no_moments(self, n_features: int) -> GaussianMoments:
+        """What a model knows that has learned nothing; the parameters are checked."""
         if isinstance(self.smoothing, bool) or not isinstance(self.smoothing, Real) or not 0 < self.smoothing < np.inf:
             raise ValueError(f"smoothing is {self.smoothing!r}; use a number above 0")
-        return float(self.smoothing)
+        return GaussianMoments(n_features, float(self.smoothing))
+
+    # -- keeping -----------------------------------------------------------------------------------------------------
+
+    def _learned(self) -> tuple[dict[str, int], dict[str, NDArray[Any]], list[ModelFile]]:
+        moments = copy.copy(self.moments_)
+        if moments.mean.shape != (len(self.classes_), self.n_features_in_):
+            moments._grow(len(self.classes_), self.n_features_in_)
+        return {}, dict(moments.arrays()), []
+
+    def _recall(self, file: ModelFile, parts: list[ModelFile], *, mapped: bool) -> None:
+        self.moments_ = GaussianMoments.from_file(file, self.moments_.smoothing)
+        if self.moments_.mean.shape != (len(self.classes_), self.n_features_in_):
+            raise ModelFileError(f"{file.path}: its moments are of other classes or features; save the model again")
+
+    @classmethod
+    def merge(cls, models: Sequence[Self]) -> Self:
+        """The model of all records that `models` were fitted on; parameters are those of the first."""
+        whole, classes, numbers = begin_merge(models)
+        for model, numbering in zip(models, numbers, strict=True):
+            moments = model.moments_.renumbered(numbering)
+            moments._grow(len(classes), whole.n_features_in_)
+            whole.moments_ = moments if model is models[0] else whole.moments_ + moments
+        return whole

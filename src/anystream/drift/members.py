@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from anystream.anytime.base import AnytimeClassifierMixin
 from anystream.anytime.budget import Budget
+from anystream.drift.flat_tree import FlatTree
 from anystream.drift.gaussian_naive_bayes import GaussianMoments, GaussianNaiveBayes
 
 
@@ -32,7 +34,7 @@ class Member:
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
         self.width = 0
-        self.numbering: NDArray[np.int32] | None = None  # the ensemble's numbers, if they are not the member's own
+        self.numbering: NDArray[np.int32] | None = None  # the ensemble's numbers, if they are not the estimator's own
 
     def fit(self, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Learn a batch from nothing."""
@@ -85,40 +87,41 @@ class Member:
 
 
 class TreeMember(Member):
-    """One of scikit-learn's decision trees, asked without its checks: these cost more than the answer."""
+    """One of scikit-learn's decision trees, of which only the tree is kept."""
+
+    tree: FlatTree
+
+    @classmethod
+    def holding(cls, tree: FlatTree, width: int) -> TreeMember:
+        """A member that has learned already."""
+        member = cls(None)
+        member.tree, member.width = tree, width
+        return member
 
     def fit(self, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Learn a batch from nothing."""
         self.width = rows.shape[1]
-        self.estimator.fit(rows, numbers)
-        counts = self.estimator.tree_.value[:, 0, :]
-        self.shares = self._spread(counts / counts.sum(axis=1, keepdims=True), n_classes)  # (nodes, classes)
+        self.tree = FlatTree.of(self.estimator.fit(rows, numbers), n_classes)
+        self.estimator = None
 
     def proba(self, rows: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
         """Class shares of the leaf of each record."""
-        with np.errstate(over="ignore"):
-            leaves = self.estimator.tree_.apply(self._seen(rows).astype(np.float32))
-        known = self.shares.shape[1]
-        if known == n_classes:
-            return np.asarray(self.shares.take(leaves, axis=0))
-        out = np.zeros((len(rows), n_classes))
-        out[:, :known] = self.shares.take(leaves, axis=0)
-        return out
+        shares = self.tree.proba(self._seen(rows))
+        return shares if shares.shape[1] == n_classes else np.pad(shares, ((0, 0), (0, n_classes - shares.shape[1])))
 
     def renumbered(self, numbering: NDArray[np.int32]) -> Member:
         """The same member in an ensemble that calls class k ``numbering[k]``."""
-        twin = copy.copy(self)
-        twin.shares = np.zeros((len(self.shares), int(numbering.max()) + 1))
-        twin.shares[:, numbering[: self.shares.shape[1]]] = self.shares
-        return twin
+        shares = np.zeros((len(self.tree.shares), int(numbering.max()) + 1))
+        shares[:, numbering[: self.tree.shares.shape[1]]] = self.tree.shares
+        return self.holding(replace(self.tree, shares=shares), self.width)
 
 
 class MomentsMember(Member):
     """Our naive Bayes without the estimator around it."""
 
-    def __init__(self, estimator: GaussianNaiveBayes) -> None:
-        super().__init__(estimator)
-        self.moments = GaussianMoments(0, estimator._checked_smoothing())
+    def __init__(self, moments: GaussianMoments) -> None:
+        super().__init__(None)
+        self.moments = moments
 
     def fit(self, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Learn a batch from nothing."""
@@ -135,14 +138,11 @@ class MomentsMember(Member):
 
     def proba(self, rows: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
         """P(c | x)."""
-        if self.numbering is None:
-            return self.moments.proba(rows, n_classes)
-        return self._spread(self.moments.proba(rows, len(self.moments.count)), n_classes)
+        return self.moments.proba(rows, n_classes)
 
-    def classes(self) -> NDArray[np.int32]:
-        """All numbers that were in use when the member learned."""
-        own = np.arange(len(self.moments.count), dtype=np.int32)
-        return own if self.numbering is None else self.numbering[own]
+    def renumbered(self, numbering: NDArray[np.int32]) -> Member:
+        """The same member in an ensemble that calls class k ``numbering[k]``."""
+        return MomentsMember(self.moments.renumbered(numbering))
 
 
 class AnytimeMember(Member):
@@ -180,6 +180,13 @@ class AnytimeMember(Member):
         """Probabilities at the member's own default budget."""
         return self.answer(rows, n_classes, Budget(steps=self.estimator.budget))[0]
 
+    def renumbered(self, numbering: NDArray[np.int32]) -> Member:
+        """The same member in an ensemble that calls class k ``numbering[k]``."""
+        twin = copy.copy(self)
+        twin.estimator = self.estimator.snapshot()
+        twin.estimator.classes_ = numbering[self.estimator.classes_]
+        return twin
+
 
 def new_member(estimator: Any, seed: int) -> Member:
     """An unfitted member of the kind of `estimator`; what is random in it gets the seed, unless it has its own."""
@@ -190,11 +197,11 @@ def new_member(estimator: Any, seed: int) -> Member:
         if value is None and name.rpartition("__")[2] in ("random_state", "seed")
     }
     own.set_params(**unseeded)
+    if isinstance(own, GaussianNaiveBayes):
+        return MomentsMember(own.no_moments(0))
     if isinstance(own, AnytimeClassifierMixin):
         return AnytimeMember(own)
-    if isinstance(own, GaussianNaiveBayes):
-        return MomentsMember(own)
-    if isinstance(own, DecisionTreeClassifier) and type(own).predict_proba is DecisionTreeClassifier.predict_proba:
+    if type(own) is DecisionTreeClassifier:
         return TreeMember(own)
     return Member(own)
 

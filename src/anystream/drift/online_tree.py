@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.drift.stream_classifier import StreamClassifier, share, whole
+from anystream.anytime.stream_model import whole_number
+from anystream.drift.stream_classifier import StreamClassifier, share
+from anystream.drift.tree_file import tree_from_file, tree_to_arrays
 from anystream.drift.tree_nodes import Leaf, Split, Window, best_split, gathered
+from anystream.model_file import ModelFile, require_metadata
 
 
 class OnlineTree2(StreamClassifier):
@@ -77,6 +81,8 @@ class OnlineTree2(StreamClassifier):
     True
     """
 
+    kind: ClassVar[str] = "online-tree"
+
     def __init__(
         self,
         *,
@@ -94,10 +100,10 @@ class OnlineTree2(StreamClassifier):
 
     def _begin(self, n_features: int) -> None:
         share("decline", self.decline)
-        whole("min_window", self.min_window)
-        whole("max_window", self.max_window, least=self.min_window)
-        whole("test_every", self.test_every)
-        whole("review_every", self.review_every)
+        whole_number("min_window", self.min_window, 1)
+        whole_number("max_window", self.max_window, self.min_window)
+        whole_number("test_every", self.test_every, 1)
+        whole_number("review_every", self.review_every, 1)
         self.root_: Leaf | Split = Leaf(Window.empty(n_features), [])
         self.n_records_ = 0
 
@@ -155,7 +161,7 @@ class OnlineTree2(StreamClassifier):
     def _grown(self, leaf: Leaf) -> Leaf | Split:
         """The leaf, or the splits that pay for themselves."""
         rows, labels, times = leaf.window.view()
-        n, d = rows.shape
+        n, d = len(rows), self.n_features_in_
         if n < 10 or leaf.is_pure():
             return leaf
         found = best_split(rows, labels, least=3)
@@ -187,6 +193,22 @@ class OnlineTree2(StreamClassifier):
             path[-1].left = new
         else:
             path[-1].right = new
+
+    # -- keeping ---------------------------------------------------------------------------------------------------
+
+    def _learned(self) -> tuple[dict[str, int], dict[str, NDArray[Any]], list[ModelFile]]:
+        arrays = tree_to_arrays(self.root_, len(self.classes_), self.n_features_in_)
+        return {"n_records": self.n_records_}, arrays, []
+
+    def _recall(self, file: ModelFile, parts: list[ModelFile], *, mapped: bool) -> None:
+        self.root_ = tree_from_file(
+            file,
+            n_classes=len(self.classes_),
+            n_features=self.n_features_in_,
+            max_window=self.max_window,
+            memory=self.review_every,
+        )
+        self.n_records_ = require_metadata(file, "n_records", int, low=1)
 
     # -- answering -------------------------------------------------------------------------------------------------
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anystream.anytime.stream_model import whole_number
 from anystream.drift.detector import DriftDetector, river_detector
 from anystream.drift.gaussian_naive_bayes import GaussianNaiveBayes
 from anystream.drift.members import Member, allows_nan, new_member
-from anystream.drift.stream_classifier import StreamClassifier, stacked, whole
+from anystream.drift.stream_classifier import Absent, StreamClassifier, stacked
 
 
 class ResetOnDrift(StreamClassifier):
@@ -50,6 +51,8 @@ class ResetOnDrift(StreamClassifier):
     [True]
     """
 
+    save = Absent("a model file holds no code, and so none of river's detectors; pickle the model instead")
+
     def __init__(
         self, estimator: Any = None, *, detector: DriftDetector | str = "ADWIN", keep: int = 50, seed: int = 0
     ) -> None:
@@ -59,8 +62,8 @@ class ResetOnDrift(StreamClassifier):
         self.seed = seed
 
     def _begin(self, n_features: int) -> None:
-        whole("keep", self.keep)
-        whole("seed", self.seed, least=0)
+        whole_number("keep", self.keep, 1)
+        whole_number("seed", self.seed, 0)
         if not hasattr(self._watched_estimator(), "partial_fit"):
             raise TypeError(f"{type(self.estimator).__name__} has no partial_fit; use a classifier that learns on")
         self._detector = self._new_detector()

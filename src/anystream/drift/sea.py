@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeClassifier
 
+from anystream.anytime.stream_model import whole_number
 from anystream.drift.chunks import ChunkEnsemble
+from anystream.drift.member_file import member_to_part
 from anystream.drift.members import Member
-from anystream.drift.stream_classifier import one_of, whole
+from anystream.drift.stream_classifier import one_of
+from anystream.model_file import ModelFile, ModelFileError, require_metadata
 
 
 class SEAEnsemble(ChunkEnsemble):
@@ -70,6 +73,8 @@ class SEAEnsemble(ChunkEnsemble):
     True
     """
 
+    kind: ClassVar[str] = "sea-ensemble"
+
     def __init__(
         self,
         estimator: Any = None,
@@ -98,7 +103,7 @@ class SEAEnsemble(ChunkEnsemble):
         return cls(**(published | changes))
 
     def _begin(self, n_features: int) -> None:
-        whole("capacity", self.capacity)
+        whole_number("capacity", self.capacity, 1)
         one_of("rule", self.rule, ("worst", "quality"))
         super()._begin(n_features)
         self.members_: tuple[Member, ...] = ()
@@ -150,6 +155,23 @@ class SEAEnsemble(ChunkEnsemble):
         if not voters:
             return np.full((len(rows), n_classes), 1.0 / n_classes)
         return _vote_shares(np.array([_said(member, rows, n_classes) for member in voters]), n_classes)
+
+    # -- keeping -----------------------------------------------------------------------------------------------------
+
+    def _learned(self) -> tuple[dict[str, int], dict[str, NDArray[Any]], list[ModelFile]]:
+        facts, arrays, _ = super()._learned()
+        waiting = () if self.candidate_ is None else (self.candidate_,)
+        parts = [member_to_part(member) for member in self.members_ + waiting]
+        return facts | {"n_waiting": len(waiting)}, arrays, parts
+
+    def _recall(self, file: ModelFile, parts: list[ModelFile], *, mapped: bool) -> None:
+        members = self._members_of(parts, mapped=mapped)
+        self._recall_chunks(file, {})
+        seated = len(members) - require_metadata(file, "n_waiting", int, low=0, high=min(1, len(members)))
+        if not members or seated > self.capacity:
+            raise ModelFileError(f"{file.path}: has {seated} voting members; save the model again")
+        self.members_ = tuple(members[:seated])
+        self.candidate_ = members[-1] if seated < len(members) else None
 
 
 def quality(shares: NDArray[np.float64], said: NDArray[np.intp], truth: NDArray[np.int32]) -> float:

@@ -1,12 +1,12 @@
-"""What the classifiers of this room share: scikit-learn's surface and river's around three methods."""
+"""What the classifiers of this room share: scikit-learn's surface, river's and the anytime contract."""
 
 from __future__ import annotations
 
 import pickle
 from abc import abstractmethod
-from collections.abc import Iterable
-from numbers import Integral, Real
-from typing import Any, Self
+from collections.abc import Iterable, Iterator, Sequence
+from numbers import Real
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,21 +14,40 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from anystream.anytime.base import LARGEST
+from anystream.anytime.base import LARGEST, AnytimeClassifierMixin
 from anystream.anytime.budget import Budget
 from anystream.anytime.class_labels import class_numbers, extend_classes
+from anystream.anytime.query import Query
 from anystream.anytime.river_face import RiverFaceMixin
+from anystream.drift.decided_query import DecidedQuery
+from anystream.drift.file import model_from_file, model_to_file
+from anystream.model_file import ModelFile
+
+Model = TypeVar("Model", bound="StreamClassifier")
 
 
-class StreamClassifier(RiverFaceMixin, ClassifierMixin, BaseEstimator):
+class Absent:
+    """A method that a classifier does not have though its base class does; asking for it says why."""
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    def __get__(self, model: Any, owner: type) -> Any:
+        raise AttributeError(f"{owner.__name__} has no such method: {self._why}")
+
+
+class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, BaseEstimator):
     """A classifier that learns records in their order, under scikit-learn's names and river's.
 
     Learning a batch is learning its records one by one. Labels that were never seen before become classes at any time;
     known classes keep their places in `classes_`.
+
+    Answers are given whole, at budget 0 and at any other, unless a classifier says otherwise: they take no steps.
     """
 
-    budget: int = 0  # answers are given whole: there is nothing that a budget could shorten
+    budget: int = 0  # there is nothing that a budget could shorten
     classes_: NDArray[Any]
+    columns_: dict[Any, int]
     n_features_in_: int
 
     # -- for classifiers -------------------------------------------------------------------------------------------
@@ -45,8 +64,18 @@ class StreamClassifier(RiverFaceMixin, ClassifierMixin, BaseEstimator):
     def _proba(self, rows: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
         """Probabilities of the classes for each record."""
 
-    def _finish(self) -> None:
+    def _finish(self, n_classes: int) -> None:
         """What is left to do when `fit` has handed over all its records."""
+
+    @abstractmethod
+    def _learned(self) -> tuple[dict[str, int], dict[str, NDArray[Any]], list[ModelFile]]:
+        """What a model file keeps of what was learned: numbers, arrays, and parts such as members."""
+
+    @abstractmethod
+    def _recall(self, file: ModelFile, parts: list[ModelFile], *, mapped: bool) -> None:
+        """Take back what `_learned` gave, every value checked; `_begin` was called, classes and columns are there."""
+
+    merge = Absent("models of different streams make no model of the whole; use WCEA, which weighs its members anew")
 
     # -- scikit-learn ----------------------------------------------------------------------------------------------
 
@@ -65,7 +94,7 @@ class StreamClassifier(RiverFaceMixin, ClassifierMixin, BaseEstimator):
         self._begin(rows.shape[1])
         self._name_columns()
         self._learn(rows, numbers.astype(np.int32), len(classes))
-        self._finish()
+        self._finish(len(classes))
         self.classes_ = classes
         return self
 
@@ -92,17 +121,6 @@ class StreamClassifier(RiverFaceMixin, ClassifierMixin, BaseEstimator):
             self._name_columns()
         self._learn_under(known, rows, labels)
         return self
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The likeliest class of each record of shape (n_features,); the first of equals."""
-        proba = self.predict_proba(X)
-        return np.asarray(self.classes_[proba.argmax(axis=1)])
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probabilities of the classes for each record, in the order of `classes_`."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite=self._finite_rule(), reset=False)
-        return self._proba(np.asarray(rows), len(self.classes_))
 
     # -- river -----------------------------------------------------------------------------------------------------
 
@@ -140,6 +158,25 @@ class StreamClassifier(RiverFaceMixin, ClassifierMixin, BaseEstimator):
         n = len(queries)
         return self._proba(queries, len(self.classes_)), np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.bool_)
 
+    def _staged_proba(self, queries: NDArray[np.float64], stages: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
+        proba = self._proba(queries, len(self.classes_))
+        for _ in stages:
+            yield proba.copy()
+
+    def _open_query(self, row: NDArray[np.float64]) -> Query:
+        rows = self._checked_row(row)[np.newaxis]
+        return DecidedQuery(self.classes_, self._proba(rows, len(self.classes_))[0])
+
+    def _resume_query(self, state: Any) -> Query:
+        return DecidedQuery.resume(self.classes_, state)
+
+    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        return model_to_file(self)
+
+    @classmethod
+    def _from_file(cls, file: ModelFile, *, mapped: bool) -> Self:
+        return model_from_file(cls, file, mapped=mapped)
+
     def _proba_row(self, row: NDArray[np.float64]) -> list[float]:
         return self._proba(row[np.newaxis], len(self.classes_))[0].tolist()  # type: ignore[no-any-return]
 
@@ -165,6 +202,20 @@ class StreamClassifier(RiverFaceMixin, ClassifierMixin, BaseEstimator):
     def _finite_rule(self) -> bool | str:
         return "allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True
 
+    def _validate_queries(self, X: ArrayLike) -> NDArray[np.float64]:
+        return np.asarray(
+            validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite=self._finite_rule(), reset=False)
+        )
+
+    def _checked_row(self, row: NDArray[np.float64]) -> NDArray[np.float64]:
+        if len(row) != self.n_features_in_:
+            raise ValueError(
+                f"the record has {len(row)} features, fit saw {self.n_features_in_}; pass the same columns"
+            )
+        if np.isinf(row).any():
+            raise ValueError("a record holds an infinite value; use NaN for a missing one")
+        return row
+
     def _validate_records(self, X: ArrayLike, y: ArrayLike, *, reset: bool) -> tuple[NDArray[np.float64], NDArray[Any]]:
         rows, labels = validate_data(
             self,
@@ -185,26 +236,45 @@ class StreamClassifier(RiverFaceMixin, ClassifierMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         self.columns_ = {name: column for column, name in enumerate(names)}
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
+
+def begin_merge(models: Sequence[Model]) -> tuple[Model, NDArray[Any], list[NDArray[np.int32]]]:
+    """A model of the classes and columns of all `models` that has learned nothing, its classes, and their numbers.
+
+    ``numbers[i][k]`` is what the k-th class of the i-th model is called in the whole.
+    """
+    if not models:
+        raise ValueError("there is no model to merge; give at least one")
+    first = models[0]
+    for model in models:
+        check_is_fitted(model)
+        if list(model.columns_) != list(first.columns_):
+            raise ValueError(
+                f"the models know different features ({list(first.columns_)} and {list(model.columns_)}); "
+                "merge models that were fitted on the same columns"
+            )
+    classes = first.classes_
+    for model in models[1:]:
+        classes = extend_classes(classes, model.classes_)
+    whole = first.clone()
+    whole._begin(first.n_features_in_)
+    whole.classes_, whole.columns_, whole.n_features_in_ = classes, dict(first.columns_), first.n_features_in_
+    if hasattr(first, "feature_names_in_"):
+        whole.feature_names_in_ = first.feature_names_in_
+    return whole, classes, [class_numbers(classes, model.classes_) for model in models]
 
 
 def stacked(blocks: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Blocks of rows as one; columns that a block does not have yet are missing (NaN) in it."""
     given = list(blocks)
     width = max(block.shape[1] for block in given)
-    if all(block.shape[1] == width for block in given):
-        return np.vstack(given)
-    return np.vstack([np.pad(b, ((0, 0), (0, width - b.shape[1])), constant_values=np.nan) for b in given])
+    return np.vstack([padded(block, width) for block in given])
 
 
-def whole(name: str, value: object, *, least: int = 1) -> int:
-    """`value` as a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} is {value!r}; use a whole number from {least} on")
-    return int(value)
+def padded(rows: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """Rows of `width` columns; those that are not there yet are missing (NaN)."""
+    if rows.shape[1] == width:
+        return rows
+    return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=np.nan)
 
 
 def share(name: str, value: object, *, open_ends: bool = False) -> float:

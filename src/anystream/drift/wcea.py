@@ -6,23 +6,23 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from anystream.anytime.base import AnytimeClassifierMixin
 from anystream.anytime.budget import Budget
-from anystream.anytime.class_labels import class_numbers, extend_classes
 from anystream.anytime.query import Query
+from anystream.anytime.stream_model import whole_number
 from anystream.drift.chunks import ChunkEnsemble
 from anystream.drift.committee import Committee
 from anystream.drift.committee_query import CommitteeQuery
-from anystream.drift.members import AnytimeMember, Member, allows_nan
-from anystream.drift.stream_classifier import stacked, whole
+from anystream.drift.member_file import member_to_part
+from anystream.drift.members import AnytimeMember, Member
+from anystream.drift.stream_classifier import begin_merge, padded, stacked
+from anystream.model_file import ArraySpec, ModelFile, ModelFileError
 
 
-class WCEA(AnytimeClassifierMixin, ChunkEnsemble):
+class WCEA(ChunkEnsemble):
     """Weighted classifier ensemble of Wang et al.: one member per chunk, weighted by its accuracy on the newest chunk.
 
     Members of an older concept lose their weight with the first chunk of a new one, and get it back if the concept
@@ -67,6 +67,9 @@ class WCEA(AnytimeClassifierMixin, ChunkEnsemble):
 
     Records are gathered until a chunk is full; while the first one fills, a provisional member answers.
 
+    `save` takes ensembles of classifiers of anystream and of scikit-learn's decision trees. Of a decision tree a member
+    keeps no more than it needs to answer.
+
     References
     ----------
     .. [1] Wang, Fan, Yu, Han, "Mining concept-drifting data streams using ensemble classifiers", KDD 2003.
@@ -108,9 +111,9 @@ class WCEA(AnytimeClassifierMixin, ChunkEnsemble):
     # -- learning --------------------------------------------------------------------------------------------------
 
     def _begin(self, n_features: int) -> None:
-        whole("capacity", self.capacity)
-        whole("folds", self.folds, least=2)
-        whole("budget", self.budget, least=0)
+        whole_number("capacity", self.capacity, 1)
+        whole_number("folds", self.folds, 2)
+        whole_number("budget", self.budget, 0)
         super()._begin(n_features)
         self.committee_ = Committee()
         self._newest_chunk = (np.zeros((0, n_features)), np.zeros(0, dtype=np.int32))
@@ -172,25 +175,7 @@ class WCEA(AnytimeClassifierMixin, ChunkEnsemble):
         weighed on that same data, are kept as far as the capacity allows. Members that never saw a class cannot vote
         for it, so the parts should have met the same classes.
         """
-        if not models:
-            raise ValueError("there is no model to merge; give at least one")
-        for model in models:
-            check_is_fitted(model)
-            if list(model.columns_) != list(models[0].columns_):
-                raise ValueError(
-                    f"the models know different features ({list(models[0].columns_)} and {list(model.columns_)}); "
-                    "merge models that were fitted on the same columns"
-                )
-        classes = models[0].classes_
-        for model in models[1:]:
-            classes = extend_classes(classes, model.classes_)
-        maps = [class_numbers(classes, model.classes_) for model in models]
-        merged = models[0].clone()
-        merged._begin(models[0].n_features_in_)
-        merged.classes_, merged.columns_ = classes, dict(models[0].columns_)
-        merged.n_features_in_ = models[0].n_features_in_
-        if hasattr(models[0], "feature_names_in_"):
-            merged.feature_names_in_ = models[0].feature_names_in_
+        merged, classes, maps = begin_merge(models)
         learned = [(model, numbers) for model, numbers in zip(models, maps, strict=True) if model.n_chunks_]
         if learned:
             merged.n_chunks_ = max(model.n_chunks_ for model, _ in learned)
@@ -214,21 +199,10 @@ class WCEA(AnytimeClassifierMixin, ChunkEnsemble):
         return self.committee_.staged(queries, len(self.classes_), stages)
 
     def _open_query(self, row: NDArray[np.float64]) -> Query:
-        if len(row) != self.n_features_in_:
-            raise ValueError(
-                f"the record has {len(row)} features, fit saw {self.n_features_in_}; pass the same columns"
-            )
-        if np.isinf(row).any():
-            raise ValueError("a record holds an infinite value; use NaN for a missing one")
-        return CommitteeQuery.open(self.classes_, self.committee_, self.n_chunks_, row)
+        return CommitteeQuery.open(self.classes_, self.committee_, self.n_chunks_, self._checked_row(row))
 
     def _resume_query(self, state: Any) -> Query:
         return CommitteeQuery.resume(self.classes_, self.committee_, self.n_chunks_, state)
-
-    @property
-    def save(self) -> Any:
-        """Not there: members may be of any class, and a model file holds no code. Pickle the ensemble instead."""
-        raise AttributeError("a WCEA has no file format, since its members may be of any class; pickle it instead")
 
     # -- one record, and validation ------------------------------------------------------------------------------------
 
@@ -239,12 +213,27 @@ class WCEA(AnytimeClassifierMixin, ChunkEnsemble):
     def _mutable_attributes(self) -> set[str]:
         return {"budget"}
 
-    def _validate_queries(self, X: ArrayLike) -> NDArray[np.float64]:
-        return np.asarray(
-            validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite=self._finite_rule(), reset=False)
-        )
+    # -- keeping -----------------------------------------------------------------------------------------------------
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = allows_nan(self._member_estimator())
-        return tags
+    def _learned(self) -> tuple[dict[str, int], dict[str, NDArray[Any]], list[ModelFile]]:
+        facts, arrays, _ = super()._learned()
+        rows, numbers = self._newest_chunk
+        arrays |= {
+            "weights": self.committee_.weights,
+            "newest_rows": padded(rows, self.n_features_in_),
+            "newest_numbers": numbers,
+        }
+        return facts, arrays, [member_to_part(member) for member in self.committee_.members]
+
+    def _recall(self, file: ModelFile, parts: list[ModelFile], *, mapped: bool) -> None:
+        members = self._members_of(parts, mapped=mapped)
+        specs = {
+            "weights": ArraySpec("float64", (len(members),), finite=True),
+            "newest_rows": ArraySpec("float64", ("newest", self.n_features_in_)),
+            "newest_numbers": ArraySpec("int32", ("newest",), low=0, high=len(self.classes_) - 1),
+        }
+        arrays = self._recall_chunks(file, specs)
+        if not 1 <= len(members) <= self.capacity:
+            raise ModelFileError(f"{file.path}: has {len(members)} members; save the model again")
+        self.committee_ = Committee(tuple(members), arrays["weights"].copy())
+        self._newest_chunk = arrays["newest_rows"].copy(), arrays["newest_numbers"].copy()

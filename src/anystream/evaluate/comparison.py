@@ -72,20 +72,24 @@ class Comparison:
 
     def recoveries(self, method: str, stream: str, **options: Any) -> tuple[Recovery, ...]:
         """What each drift did to the mean error curve; options as in `recovery`."""
+        mean, _ = self.curve(method, stream)
         first = self.of(method, stream)[0]
-        return recoveries(self.curve(method, stream)[0], first.drifts, first.window, **options)
+        return recoveries(mean, first.drifts, first.window, **options)
 
     def ranks(self, *, alpha: float = 0.05) -> RankComparison:
-        """Friedman's test and Nemenyi's critical difference over the streams, in the order of `methods`."""
-        return compare_ranks([[self.error(m, s)[0] for m in self.methods] for s in self.streams], alpha=alpha)
+        """Friedman's test and Nemenyi's critical difference over the streams; print it for a table."""
+        errors = [[self.error(m, s)[0] for m in self.methods] for s in self.streams]
+        return compare_ranks(errors, methods=self.methods, alpha=alpha)
 
     def plot(self, stream: str, methods: Iterable[str] | None = None, ax: Any = None) -> Any:
         """Mean error over time with the drifts marked; needs matplotlib. Answers the axes."""
         from anystream.evaluate.plot import plot_errors
 
-        chosen = [m for m in (methods or self.methods) if self.of(m, stream)]
+        if stream not in self.streams:
+            raise ValueError(f"nothing ran on {stream!r}; there is {', '.join(map(repr, self.streams))}")
+        chosen = [m for m in self.methods if self.of(m, stream)] if methods is None else list(methods)
         curves = {method: self.curve(method, stream) for method in chosen}
-        first = self.of(chosen[0], stream)[0]
+        first = next(run for run in self.runs if run.stream == stream)
         return plot_errors(
             {method: mean for method, (mean, _) in curves.items()},
             first.window,

@@ -54,8 +54,8 @@ def plot_errors(
         if spread is not None and name in spread:
             low, high = 100 * (curve - spread[name]), 100 * (curve + spread[name])
             ax.fill_between(at, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
-    for drift in drifts:
-        ax.axvline(drift, color="0.4", linestyle="--", linewidth=0.8)
+    for number, drift in enumerate(drifts):
+        ax.axvline(drift, color="0.4", linestyle="--", linewidth=0.8, label=None if number else "drift")
     if detections:
         ax.plot(detections, np.zeros(len(detections)), "k^", clip_on=False, markersize=5, label="detected")
     ax.set_xlabel("answers")
@@ -63,6 +63,6 @@ def plot_errors(
     ax.set_ylim(bottom=0)
     if title is not None:
         ax.set_title(title)
-    if len(curves) > 1 or detections:
+    if len(curves) > 1 or drifts or detections:
         ax.legend(frameon=False)
     return ax

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
+
+from anystream.evaluate.table import render, text_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,6 +19,8 @@ class RankComparison:
 
     Parameters
     ----------
+    methods : tuple of str
+        Their names, for the table.
     ranks : array of shape (n_methods,)
         Mean rank of each method; 1 is best.
     statistic : float
@@ -30,6 +36,7 @@ class RankComparison:
         The level.
     """
 
+    methods: tuple[str, ...]
     ranks: NDArray[np.float64]
     statistic: float
     p_value: float
@@ -37,14 +44,28 @@ class RankComparison:
     pairwise: NDArray[np.float64]
     alpha: float
 
+    def __rich__(self) -> Any:
+        best = self.ranks.argmin()
+        title = f"mean rank (Friedman's p = {self.p_value:.3g}; critical difference {self.critical_difference:.2f})"
+        rows = [
+            (self.methods[i], f"{self.ranks[i]:.2f}", "" if i == best else f"{self.pairwise[i, best]:.3g}")
+            for i in np.argsort(self.ranks, kind="stable")
+        ]
+        return text_table(title, ("", "rank", "p, against the first"), rows)
 
-def compare_ranks(errors: ArrayLike, *, alpha: float = 0.05) -> RankComparison:
+    def __str__(self) -> str:
+        return render(self)
+
+
+def compare_ranks(errors: ArrayLike, *, methods: Sequence[str] | None = None, alpha: float = 0.05) -> RankComparison:
     """Compare methods by their ranks over data sets [1]_.
 
     Parameters
     ----------
     errors : array-like of shape (n_data_sets, n_methods)
         One error of each method on each data set; less is better. At least 2 of each.
+    methods : sequence of str, optional
+        Their names. Default: their numbers.
     alpha : float, default=0.05
         The level of the critical difference.
 
@@ -66,6 +87,11 @@ def compare_ranks(errors: ArrayLike, *, alpha: float = 0.05) -> RankComparison:
     if not np.isfinite(table).all():
         raise ValueError("errors hold values that are not finite; leave out methods that did not run on all data sets")
     n, k = table.shape
+    names = tuple(map(str, range(k))) if methods is None else tuple(methods)
+    if len(names) != k:
+        raise ValueError(f"there are {len(names)} names for {k} methods; give one to each")
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha is {alpha!r}; use a number between 0 and 1")
     each = stats.rankdata(table, axis=1)
     ranks = each.mean(axis=0)
     if np.all(each == each[0, 0]):
@@ -78,6 +104,7 @@ def compare_ranks(errors: ArrayLike, *, alpha: float = 0.05) -> RankComparison:
     unit = np.sqrt(k * (k + 1) / (6 * n))
     apart = np.abs(ranks[:, np.newaxis] - ranks) / unit
     return RankComparison(
+        methods=names,
         ranks=ranks,
         statistic=statistic,
         p_value=p_value,

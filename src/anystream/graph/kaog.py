@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from anystream import _native
 from anystream.anytime.class_labels import class_numbers, extend_classes
+from anystream.anytime.stream_model import whole_number
 from anystream.graph.components import Components, optimal_components
 from anystream.graph.file import kaog_from_file, kaog_to_file
-from anystream.graph.surface import GraphClassifierMixin, one_of, whole_number
+from anystream.graph.surface import GraphClassifierMixin, one_of
 from anystream.model_file import ModelFile
 from anystream.progress import run_with_progress
 

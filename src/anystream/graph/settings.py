@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Real
 
-from anystream.graph.surface import one_of, whole_number
+from anystream.anytime.stream_model import whole_number
+from anystream.graph.surface import one_of
 from anystream.graph.views import View, views_of
 
 

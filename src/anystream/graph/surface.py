@@ -66,18 +66,16 @@ class GraphClassifierMixin(AnytimeClassifierMixin):
             self.graph_ = self._make_graph()
 
     def _threads(self) -> int:
-        return 0 if self.n_jobs is None or self.n_jobs < 0 else self.n_jobs
+        """How many threads native code may use; 0 is one per core."""
+        if self.n_jobs is None or self.n_jobs == -1:
+            return 0
+        if isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, Integral) or self.n_jobs < 1:
+            raise ValueError(f"n_jobs is {self.n_jobs!r}; use a whole number from 1 on, or None for one per core")
+        return int(self.n_jobs)
 
     def _column_names(self) -> dict[Any, int]:
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         return {name: column for column, name in enumerate(names)}
-
-
-def whole_number(name: str, value: object, least: int) -> int:
-    """A parameter that is a whole number from `least` on."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} is {value!r}; use a whole number from {least} on")
-    return int(value)
 
 
 def one_of(name: str, value: object, allowed: tuple[Any, ...]) -> Any:

@@ -30,13 +30,17 @@ MANY = 500
 
 def measured(metric: Measure, x: Any, exemplar: Any) -> float:
     """The distance, if it is one."""
-    value = float(metric(x, exemplar))
+    given = metric(x, exemplar)
+    try:
+        value = float(given)
+    except (TypeError, ValueError):
+        raise ValueError(f"the metric returned {given!r} for two objects; a distance is a number") from None
     if math.isnan(value) or value < 0:
         raise ValueError(f"the metric returned {value} for two objects; a distance is 0 or more")
     return value
 
 
-def all_distances(metric: Measure, objects: Sequence[Any], stop: StopToken | None = None) -> NDArray[np.float64]:
+def all_distances(metric: Measure, objects: Sequence[Any]) -> NDArray[np.float64]:
     """The distances of all pairs, each computed once: the metric is taken to be symmetric."""
     n = len(objects)
     if n > MOST_ORDERED:
@@ -149,6 +153,10 @@ class CallableExemplars:
                 right[i, s] = query.label() == label
         return right
 
+    def user_distance(self, native: float) -> float:
+        """What the metric returned."""
+        return native
+
     def insert(self, records: Sequence[Any], labels: NDArray[np.int32]) -> None:
         """Learn objects one by one."""
         for record in records:
@@ -207,14 +215,28 @@ class CallableQuery:
         self._objects, self._labels, self._serials = owner.objects, owner.labels, owner.serials
         self._n_classes, self._left_out = owner.n_classes, left_out
         self._nearest: list[tuple[float, int, int]] = []  # distance, serial, position
-        self.steps, self._position = 0, 0
+        self._position, self._setup = 0, owner.setup
         if state is None:
             self._compare(owner.setup)
         else:
-            self.steps, self._position, nearest = state
-            if not (owner.setup <= self._position <= len(owner) and len(nearest) <= k):
-                raise ValueError("not the state of a query of this model; use the one it was made with")
-            self._nearest = [tuple(each) for each in nearest]
+            self._resume(state)
+
+    def _resume(self, state: tuple[Any, ...]) -> None:
+        places = range(len(self._objects))
+        try:
+            *nearest, position = state
+            pairs = [tuple(nearest)] if self._k == 1 else [tuple(each) for each in nearest[0]]
+            if not (self._setup <= position <= len(places) and len(pairs) <= self._k):
+                raise ValueError
+            self._nearest = sorted((float(apart), self._serials[places[i]], int(i)) for i, apart in pairs if i >= 0)
+            self._position = int(position)
+        except (IndexError, TypeError, ValueError):
+            raise ValueError("not the state of a query of this model; use the one it was made with") from None
+
+    @property
+    def steps(self) -> int:
+        """Objects compared so far, beyond the first of each class."""
+        return self._position - self._setup
 
     @property
     def exhausted(self) -> bool:
@@ -231,7 +253,6 @@ class CallableQuery:
                 break
             self._compare(self._position + 1)
             taken += 1
-        self.steps += taken
         return taken
 
     def _compare(self, last: int) -> None:
@@ -255,8 +276,11 @@ class CallableQuery:
         return np.bincount(votes, minlength=self._n_classes) / len(votes)
 
     def state(self) -> tuple[Any, ...]:
-        """Steps, position, and the nearest (distance, serial, position)."""
-        return self.steps, self._position, list(self._nearest)
+        """The nearest object, its distance and the position; all of the nearest where several vote."""
+        nearest = tuple((place, distance) for distance, _, place in self._nearest)
+        if self._k > 1:
+            return nearest, self._position
+        return *(nearest[0] if nearest else (-1, 0.0)), self._position
 
     def nearest(self) -> list[tuple[int, float]]:
         """Serials and distances of the nearest so far."""

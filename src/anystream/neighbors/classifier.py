@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from numbers import Integral
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,13 +19,15 @@ from anystream.anytime.query import Query
 from anystream.anytime.river_face import RiverFaceMixin
 from anystream.anytime.stages import check_stages
 from anystream.model_file import ModelFile
+from anystream.neighbors.categories import category_number, numbered
 from anystream.neighbors.distances import Distance, make_distance
-from anystream.neighbors.exemplars import Exemplars
+from anystream.neighbors.distances.mixed import Mixed
 from anystream.neighbors.file import model_from_file, model_to_file
-from anystream.neighbors.fitting import AnyExemplars, fit_exemplars, merged
-from anystream.neighbors.orderings import ordering_named
+from anystream.neighbors.fitting import AnyExemplars, first_exemplar, fit_exemplars, learn, merged
+from anystream.neighbors.parameters import check_parameters
+from anystream.neighbors.profile import doubling_stages, pooled
 from anystream.neighbors.query import NeighborsQuery
-from anystream.neighbors.records import check_records, labelled_records
+from anystream.neighbors.records import check_records, labelled_records, vectors_wanted
 
 
 class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, BaseEstimator):
@@ -45,8 +47,8 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         The distance: a name of `anystream.neighbors.distances`, or a function of two objects. Named ones run in the
         native core; a function is called for every comparison, which is as slow as it is.
     metric_params : dict, optional
-        What the distance takes: ``{"band": 0.1}`` (dtw), ``{"categorical": [0, 3]}`` (gower), ``{"VI": …}``
-        (mahalanobis).
+        What the distance takes: ``{"band": 0.1}`` (dtw), ``{"categorical": [0, 3]}`` (gower; categories are numbers
+        or texts), ``{"VI": …}`` (mahalanobis).
     scaling : {None, "minmax", "standard"}, default=None
         Brings features to one scale, learned by `fit` or the first `partial_fit` and kept.
     search : {"ordered", "inverted"}, default="ordered"
@@ -74,6 +76,8 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         The class labels. Those that appear later are appended.
     exemplars_ : Exemplars or CallableExemplars
         The exemplars in the order of visits.
+    trimmed_ : PerformanceProfile or None
+        How the training data that `trim` dropped fare among the others.
 
     Notes
     -----
@@ -82,7 +86,9 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
     Euclidean, Manhattan, Chebyshev and Gower distances and the rest is weighted up.
 
     `partial_fit` places a new exemplar where it helps: among the first ones if it sets right more of its neighbours
-    than it spoils, else at the end. It moves O(log n) others. `predict` may run in many threads while one learns.
+    than it spoils, else at the end. It moves O(log n) others. Only the first thousand are ordered anew, whenever their
+    number has doubled (256 of series and texts, no objects of a Python metric). `predict` may run in many threads while
+    one learns.
 
     References
     ----------
@@ -106,6 +112,7 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
 
     kind: ClassVar[str] = "neighbors"
     exemplars_: AnyExemplars
+    trimmed_: PerformanceProfile | None
 
     def __init__(
         self,
@@ -148,12 +155,13 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         y : array-like of shape (n_objects,)
             Their classes.
         """
-        self._check_parameters()
-        points, labels = self._validate_training(X, y, reset=True)
-        classes, numbers = np.unique(labels, return_inverse=True)
-        self.exemplars_ = fit_exemplars(self, points, numbers.astype(np.int32), len(classes))
-        self.classes_ = classes
-        self._name_columns()
+        check_parameters(self)
+        with self._as_it_was_on_error():
+            points, labels = self._validate_training(X, y, reset=True)
+            classes, numbers = np.unique(labels, return_inverse=True)
+            self.exemplars_, self.trimmed_ = fit_exemplars(self, points, numbers.astype(np.int32), len(classes))
+            self.classes_ = classes
+            self._name_columns()
         return self
 
     def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
@@ -168,15 +176,16 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         classes : array-like, optional
             Classes that may come later, so that `classes_` is complete from the beginning.
         """
-        self._check_parameters()
+        check_parameters(self)
         fresh = not hasattr(self, "exemplars_")
-        points, labels = self._validate_training(X, y, reset=fresh)
-        known = getattr(self, "classes_", None)
-        if classes is not None:
-            known = extend_classes(known, classes)
-        self._insert(points, labels, known)
-        if fresh:
-            self._name_columns()
+        with self._as_it_was_on_error():
+            points, labels = self._validate_training(X, y, reset=fresh)
+            known = getattr(self, "classes_", None)
+            if classes is not None:
+                known = extend_classes(known, classes)
+            self._insert(points, labels, known)
+            if fresh:
+                self._name_columns()
         return self
 
     @classmethod
@@ -200,6 +209,8 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
             whole, models, [class_numbers(classes, model.classes_) for model in models], len(classes)
         )
         whole.classes_ = classes
+        trimmed = [model.trimmed_ for model in models if model.trimmed_ is not None]
+        whole.trimmed_ = pooled(trimmed, trimmed[0].stages) if trimmed else None
         for name in ("columns_", "n_features_in_", "feature_names_in_"):
             if hasattr(models[0], name):
                 setattr(whole, name, getattr(models[0], name))
@@ -213,9 +224,9 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
     def performance_profile(self, stages: Sequence[int] | None = None) -> PerformanceProfile:
         """What accuracy to expect after how many steps, from the exemplars themselves.
 
-        Each exemplar is classified by the others, so nothing is fitted again. This is the paper's measurable quality
-        [1]_: slightly optimistic, because the order was made for these exemplars;
-        `anystream.performance_profile` holds data out instead.
+        Each exemplar is classified by the others, and what `trim` dropped by those that stayed, so nothing is fitted
+        again. This is the paper's measurable quality [1]_: slightly optimistic, because the order was made for these
+        exemplars; `anystream.performance_profile` holds data out instead.
 
         Parameters
         ----------
@@ -223,10 +234,22 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
             Ascending numbers of steps. Default: 0 and the powers of two.
         """
         check_is_fitted(self)
-        n = len(self.exemplars_)
-        steps = check_stages([0, *(2**i for i in range(n.bit_length() + 1))] if stages is None else stages)
+        steps = doubling_stages(len(self.exemplars_)) if stages is None else check_stages(stages)
         right = self.exemplars_.leave_one_out(self.k, steps, self._threads())
-        return PerformanceProfile(steps, right.mean(axis=0), n)
+        own = PerformanceProfile(steps, right.mean(axis=0), len(right))
+        return own if self.trimmed_ is None else pooled([own, self.trimmed_], steps)
+
+    def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
+        """Learn one labelled record; texts are categories where the metric knows such."""
+        super().learn_one(self._numbered_one(x), y)
+
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
+        """The share of votes of each class seen so far; empty before anything was learned."""
+        return super().predict_proba_one(self._numbered_one(x))
+
+    def predict_one(self, x: Mapping[Any, Any]) -> Any:
+        """The likeliest class; None before anything was learned."""
+        return super().predict_one(self._numbered_one(x))
 
     # -- what the contract asks --------------------------------------------------------------------------------------
 
@@ -241,7 +264,8 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
             The `state` of an earlier query of this model, instead of `x`: the query goes on from there.
         """
         if self._takes() in ("vectors", "series") or x is None:
-            return super().query(x, state=state)
+            with vectors_wanted(self.metric):
+                return super().query(self._numbered([x])[0] if self._has_categories() else x, state=state)
         check_is_fitted(self)
         if state is not None:
             raise TypeError("query takes a record or the state of an earlier query, and not both")
@@ -272,7 +296,7 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
 
     def _learn_rows(self, rows: NDArray[np.float64], labels: NDArray[Any]) -> None:
         if not hasattr(self, "exemplars_"):
-            self._check_parameters()
+            check_parameters(self)
             if self._takes() not in ("vectors", "series"):
                 raise ValueError(f"metric is {self.metric!r}; records by name are vectors, so use a metric for vectors")
             self.n_features_in_ = rows.shape[1]
@@ -297,7 +321,7 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         classes = extend_classes(known, labels)
         numbers = class_numbers(classes, labels)
         if hasattr(self, "exemplars_"):
-            self.exemplars_.insert(points, numbers)
+            learn(self, self.exemplars_, points, numbers)
             self.exemplars_.declare_classes(len(classes))
         else:
             if not callable(self.metric) and self._new_distance().needs_data:
@@ -305,10 +329,10 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
                     f"metric {self.metric!r} with scaling {self.scaling!r} learns how to measure from many records; "
                     "begin with fit, or scale the stream before (for instance with river's StandardScaler)"
                 )
-            exemplars = fit_exemplars(self, points[:1], numbers[:1], len(classes), one_by_one=True)
+            exemplars = first_exemplar(self, points[:1], numbers[:1], len(classes))
             if len(numbers) > 1:
-                exemplars.insert(points[1:], numbers[1:])
-            self.exemplars_ = exemplars
+                learn(self, exemplars, points[1:], numbers[1:])
+            self.exemplars_, self.trimmed_ = exemplars, None
         self.classes_ = classes
 
     def _new_distance(self) -> Distance:
@@ -320,50 +344,8 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
             return "objects"
         return self._new_distance().records
 
-    def _user_distance(self, native: float) -> float:
-        exemplars = self.exemplars_
-        return exemplars.distance.distance(native) if isinstance(exemplars, Exemplars) else native
-
-    def _check_parameters(self) -> None:
-        ordering_named(self.ordering)
-        if callable(self.metric):
-            for name in ("metric_params", "scaling", "max_bytes"):
-                if getattr(self, name) is not None:
-                    raise ValueError(f"{name} is {getattr(self, name)!r}, but the metric is a callable; leave it out")
-        else:
-            self._new_distance()
-        if self.search not in ("ordered", "inverted"):
-            raise ValueError(f"search is {self.search!r}; use 'ordered' or 'inverted'")
-        if self.trim not in (None, "auto"):
-            raise ValueError(f"trim is {self.trim!r}; use None or 'auto'")
-        _whole("k", self.k, least=1)
-        _whole("budget", self.budget)
-        for name in ("window", "max_bytes"):
-            if getattr(self, name) is not None:
-                _whole(name, getattr(self, name), least=1)
-                if self.search == "inverted":
-                    raise ValueError(f"{name} is {getattr(self, name)!r}; lists cannot forget, so use search='ordered'")
-        if callable(self.metric) and self.search == "inverted":
-            raise ValueError(
-                "search is 'inverted', but the metric is a callable; use search='ordered' or a named metric"
-            )
-        if self.max_bytes is not None and self._takes() == "texts":
-            raise ValueError(f"max_bytes is {self.max_bytes!r}, but texts differ in length; use window")
-
-    def _capacity(self) -> int:
-        """Most exemplars; 0 for no limit."""
-        limits = [] if self.window is None else [int(self.window)]
-        if self.max_bytes is not None:
-            width = self.n_features_in_ + 1  # one more for records without direction
-            # a row and a block lane of each feature, a trait, a label, a serial; vectors grow by doubling
-            each = 2 * (12 * width + 8 * 32 + 12)
-            limits.append(int(self.max_bytes) // each)
-            if limits[-1] < 1:
-                raise ValueError(f"max_bytes is {self.max_bytes}; one exemplar needs up to {each}")
-        return min(limits, default=0)
-
     def _threads(self) -> int:
-        return 0 if self.n_jobs is None or self.n_jobs < 0 else self.n_jobs
+        return 0 if self.n_jobs is None or self.n_jobs == -1 else int(self.n_jobs)
 
     def _name_columns(self) -> None:
         if self._takes() in ("vectors", "series"):
@@ -372,13 +354,39 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
 
     def _validate_queries(self, X: Any) -> Any:
         takes = self._takes()
-        return super()._validate_queries(X) if takes in ("vectors", "series") else check_records(X, takes)
+        if takes not in ("vectors", "series"):
+            return check_records(X, takes)
+        with vectors_wanted(self.metric):
+            return super()._validate_queries(self._numbered(X))
 
     def _validate_training(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, NDArray[Any]]:
         takes = self._takes()
-        if takes in ("vectors", "series"):
-            return super()._validate_training(X, y, reset=reset)
-        return labelled_records(X, y, takes)
+        if takes not in ("vectors", "series"):
+            return labelled_records(X, y, takes)
+        with vectors_wanted(self.metric):
+            return super()._validate_training(self._numbered(X), y, reset=reset)
+
+    @contextmanager
+    def _as_it_was_on_error(self) -> Iterator[None]:
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _has_categories(self) -> bool:
+        return self.metric in ("gower", "hamming")
+
+    def _numbered(self, X: Any) -> Any:
+        """Records with numbers in place of categories that are texts."""
+        distance = self._new_distance() if self._has_categories() else None
+        return numbered(X, distance.categorical) if isinstance(distance, Mixed) else X
+
+    def _numbered_one(self, x: Mapping[Any, Any]) -> Mapping[Any, Any]:
+        if not self._has_categories():
+            return x
+        return {name: category_number(value) if isinstance(value, str) else value for name, value in x.items()}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -390,9 +398,3 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         tags.input_tags.two_d_array = distance is None or distance.records != "texts"
         tags.input_tags.string = distance is not None and distance.records == "texts"
         return tags
-
-
-def _whole(name: str, value: object, least: int = 0) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} is {value!r}; use a whole number from {least} on")
-    return int(value)

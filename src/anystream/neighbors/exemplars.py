@@ -97,16 +97,22 @@ class Exemplars:
 
     def leave_one_out(self, k: int, stages: NDArray[np.int64], threads: int) -> NDArray[np.bool_]:
         """Whether each exemplar, left out of its own query, is right after each stage: (exemplars, stages)."""
-        labels = np.empty((len(self), len(stages)), dtype=np.int32)
-        self.gallery.leave_one_out(k, stages, threads, labels)
-        right: NDArray[np.bool_] = labels == self.gallery.labels()[:, np.newaxis]
+        gallery = self.gallery
+        labels = np.empty((gallery.positions, len(stages)), dtype=np.int32)
+        gallery.leave_one_out(k, stages, threads, labels)
+        arrays = gallery.arrays()
+        right: NDArray[np.bool_] = (labels == arrays["label"][:, np.newaxis])[arrays["serial"] >= gallery.oldest]
         return right
+
+    def user_distance(self, native: float) -> float:
+        """A distance in the user's terms, from what the native core says."""
+        return self.distance.distance(native)
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
-    def insert(self, records: Any, labels: NDArray[np.int32]) -> None:
-        """Learn records one by one."""
-        self.gallery.insert(*self.distance.pack(self.distance.transform(records)), labels)
+    def insert(self, rows: Any, labels: NDArray[np.int32]) -> None:
+        """Learn rows of the distance one by one."""
+        self.gallery.insert(*self.distance.pack(rows), labels)
 
     def declare_classes(self, n_classes: int) -> None:
         """Make room for classes without exemplars."""
@@ -135,15 +141,17 @@ class Exemplars:
     def stored(self) -> tuple[Any, NDArray[np.int32], NDArray[np.int64]]:
         """Rows, class numbers and serials of the exemplars, in the order of visits."""
         arrays = self.gallery.arrays()
+        n = len(arrays["label"])
+        present = np.flatnonzero(arrays["serial"] >= self.gallery.oldest)
         if "rows" in arrays:
-            rows: Any = arrays["rows"].reshape(len(self), -1)
+            rows: Any = arrays["rows"].reshape(n, -1)[present]
         elif self.distance.records == "texts":
             codes = arrays["values"].astype(np.uint32)
-            places = zip(arrays["first"], arrays["length"], strict=True)
+            places = zip(arrays["first"][present], arrays["length"][present], strict=True)
             rows = [codes[a : a + n].tobytes().decode("utf-32-le", "surrogatepass") for a, n in places]
         else:
-            rows = np.stack([arrays["values"][a : a + self.gallery.width] for a in arrays["first"]])
-        return rows, arrays["label"], arrays["serial"]
+            rows = np.stack([arrays["values"][a : a + self.gallery.width] for a in arrays["first"][present]])
+        return rows, arrays["label"][present], arrays["serial"][present]
 
     def _row(self, record: Any) -> NDArray[np.float64]:
         batch = [record] if self.distance.records == "texts" else record[np.newaxis]
@@ -159,13 +167,13 @@ def build_exemplars(
     n_classes: int,
     *,
     capacity: int,
-    head: int,
+    lists: bool,
     threads: int,
 ) -> Exemplars:
-    """Exemplars from rows of a fitted distance, those that `order` names in that order."""
+    """Those rows of a fitted distance that `order` names, in that order or in lists around the first ones."""
     values, first = distance.pack(rows)
     gallery = _native.NeighborsGallery.build(
-        distance.native, values, first, labels, order, serials, n_classes, capacity, head, threads
+        distance.native, values, first, labels, order, serials, n_classes, capacity, lists, threads
     )
     return Exemplars(distance, gallery)
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from anystream import _native
 from anystream.anytime.class_labels import labels_from_json, labels_to_json
+from anystream.anytime.profile import PerformanceProfile
 from anystream.model_file import (
     ArraySpec,
     ModelFile,
@@ -18,6 +19,7 @@ from anystream.model_file import (
     require_metadata,
 )
 from anystream.neighbors.exemplars import Exemplars
+from anystream.neighbors.parameters import capacity, check_parameters
 
 if TYPE_CHECKING:
     from anystream.neighbors.classifier import AnytimeNeighborsClassifier
@@ -27,16 +29,16 @@ Model = TypeVar("Model", bound="AnytimeNeighborsClassifier")
 _COMMON = {
     "label": ArraySpec("int32", ("exemplars",), low=0, high="classes-1"),
     "serial": ArraySpec("int64", ("exemplars",), low=0),
-    "layout": ArraySpec("int64", (4,), low=0),
+    "layout": ArraySpec("int64", (5,), low=0),
     "list": ArraySpec("int64", ("borders",), low=0, high="exemplars", sorted=True),
     "centre_distance": ArraySpec("float64", ("listed",), low=0),
 }
 _BLOCKS = {
     "rows": ArraySpec("float64", ("values",)),
-    "blocks": ArraySpec("float32", ("lanes",)),
+    "blocks": ArraySpec("uint32", ("lanes",)),
     "slack": ArraySpec("float32", ("blocks",), low=0),
     "origin": ArraySpec("float64", ("width",), finite=True),
-    "scale": ArraySpec("float64", (2,), low=0, finite=True),
+    "scale": ArraySpec("float64", (1,), low=0, finite=True),
     "missing": ArraySpec("uint8", (1,), high=1),
 }
 _PAIRS = {
@@ -60,6 +62,7 @@ def model_to_file(model: AnytimeNeighborsClassifier) -> tuple[dict[str, Any], di
         "classes": labels_to_json(model.classes_),
         "columns": labels_to_json(np.array(list(model.columns_))) if hasattr(model, "columns_") else None,
         "named": hasattr(model, "feature_names_in_"),
+        "trimmed": None if model.trimmed_ is None else model.trimmed_.to_json(),
     }
     learned = {_LEARNED + name: array for name, array in exemplars.distance.learned.items()}
     return metadata, {**exemplars.gallery.arrays(), **learned}
@@ -73,7 +76,7 @@ def model_from_file(cls: type[Model], file: ModelFile, *, mapped: bool) -> Model
     classes = labels_from_json(file, "classes")
     try:
         model.set_params(**parameters)
-        model._check_parameters()
+        check_parameters(model)
         distance = model._new_distance()
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"{file.path}: the parameters are not those of such a model: {error}") from None
@@ -83,11 +86,12 @@ def model_from_file(cls: type[Model], file: ModelFile, *, mapped: bool) -> Model
     arrays, _ = check_arrays(file, {**_COMMON, **kind, **learned}, {"classes": len(classes)})
     try:
         distance.learned = {name.removeprefix(_LEARNED): np.array(arrays.pop(name)) for name in learned}
-        gallery = _native.NeighborsGallery.from_arrays(distance.native, len(classes), model._capacity(), arrays)
+        gallery = _native.NeighborsGallery.from_arrays(distance.native, len(classes), capacity(model), arrays)
     except (KeyError, IndexError, OverflowError, TypeError, ValueError) as error:
         raise ModelFileError(f"{file.path}: {error}; restore the file from a copy or save the model again") from None
     model.exemplars_ = Exemplars(distance, gallery)
     model.classes_ = classes
+    model.trimmed_ = _trimmed(file)
     if file.metadata.get("columns") is not None:
         columns = labels_from_json(file, "columns")
         model.n_features_in_ = len(columns)
@@ -95,6 +99,15 @@ def model_from_file(cls: type[Model], file: ModelFile, *, mapped: bool) -> Model
         if require_metadata(file, "named", bool):
             model.feature_names_in_ = np.asarray(columns, dtype=object)
     return model
+
+
+def _trimmed(file: ModelFile) -> PerformanceProfile | None:
+    if file.metadata.get("trimmed") is None:
+        return None
+    try:
+        return PerformanceProfile.from_json(require_metadata(file, "trimmed", str))
+    except ValueError as error:
+        raise ModelFileError(f"{file.path}: {error}") from None
 
 
 def _as_json(parameters: dict[str, Any]) -> dict[str, Any]:

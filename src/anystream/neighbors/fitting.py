@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream._native import Counter, StopToken
+from anystream.anytime.profile import PerformanceProfile
 from anystream.neighbors.callable_exemplars import CallableExemplars, all_distances, measured, order_objects
 from anystream.neighbors.distances import Distance
 from anystream.neighbors.exemplars import Exemplars, build_exemplars, order_rows
 from anystream.neighbors.orderings import OrderingTask, ordering_named
+from anystream.neighbors.parameters import capacity
+from anystream.neighbors.profile import doubling_stages
 from anystream.neighbors.trimming import share_to_keep
 
 if TYPE_CHECKING:
@@ -24,18 +26,25 @@ Labels = NDArray[np.int32]
 Places = NDArray[np.int64]
 
 
-def head_size(n_exemplars: int) -> int:
-    """How many exemplars are prototypes of the inverted search: as many as keep lists and prototypes in balance."""
-    return max(1, round(2 * math.sqrt(n_exemplars)))
+LEAST_REORDERED = 64
+MOST_REORDERED = {"vectors": 1024, "series": 256, "texts": 256}
+"""Exemplars that partial_fit may order anew: a few milliseconds of work at most."""
 
 
 class _Source:
-    """Training data of a named metric: rows of the fitted distance."""
+    """Training data of a named metric: rows of a fitted distance."""
 
-    def __init__(self, model: AnytimeNeighborsClassifier, points: Any, labels: Labels, n_classes: int) -> None:
-        self.model, self.labels, self.n_classes = model, labels, n_classes
-        self.distance = model._new_distance()
-        self.rows = self.distance.fit(points)
+    def __init__(
+        self,
+        model: AnytimeNeighborsClassifier,
+        distance: Distance,
+        rows: Any,
+        labels: Labels,
+        serials: Places,
+        n_classes: int,
+    ) -> None:
+        self.model, self.distance, self.rows = model, distance, rows
+        self.labels, self.serials, self.n_classes = labels, serials, n_classes
 
     def part(self, places: Places) -> Any:
         return [self.rows[i] for i in places] if self.distance.records == "texts" else self.rows[places]
@@ -54,17 +63,18 @@ class _Source:
             stop=stop,
         )
 
-    def build(self, order: Places) -> Exemplars:
+    def build(self, order: Places, *, plain: bool = False) -> Exemplars:
+        """Exemplars as the model wants them, or without lists."""
         model = self.model
         return build_exemplars(
             self.distance,
             self.rows,
             self.labels,
             order,
-            np.arange(len(self.labels), dtype=np.int64),
+            self.serials,
             self.n_classes,
-            capacity=model._capacity(),
-            head=head_size(len(order)) if model.search == "inverted" else 0,
+            capacity=capacity(model),
+            lists=model.search == "inverted" and not plain,
             threads=model._threads(),
         )
 
@@ -93,7 +103,8 @@ class _ObjectSource:
             part, self.labels[places], self.n_classes, name, threads=1, seed=self.model.seed, done=done, stop=stop
         )
 
-    def build(self, order: Places) -> CallableExemplars:
+    def build(self, order: Places, *, plain: bool = True) -> CallableExemplars:
+        """Exemplars; they never have lists."""
         places = order.tolist()
         return CallableExemplars(
             self.model.metric,
@@ -101,7 +112,7 @@ class _ObjectSource:
             self.labels[order].tolist(),
             places,
             self.n_classes,
-            self.model._capacity(),
+            capacity(self.model),
         )
 
     def right(self, exemplars: CallableExemplars, held: Places, stages: Places) -> NDArray[np.bool_]:
@@ -112,14 +123,9 @@ class _ObjectSource:
 
 
 def fit_exemplars(
-    model: AnytimeNeighborsClassifier,
-    points: Any,
-    labels: Labels,
-    n_classes: int,
-    *,
-    one_by_one: bool = False,
-) -> AnyExemplars:
-    """Order the training data and build the exemplars.
+    model: AnytimeNeighborsClassifier, points: Any, labels: Labels, n_classes: int
+) -> tuple[AnyExemplars, PerformanceProfile | None]:
+    """Order the training data and build the exemplars; with them, how those fare that trimming dropped.
 
     Parameters
     ----------
@@ -127,25 +133,48 @@ def fit_exemplars(
         Whose parameters hold.
     points, labels, n_classes
         The training data; labels are class numbers.
-    one_by_one : bool
-        Whether more records follow, one by one: then the order is that of arrival.
     """
-    capacity = model._capacity()
-    if capacity and len(labels) > capacity:  # the oldest are forgotten before any work
-        points, labels = points[-capacity:], labels[-capacity:]
-    source: _Source | _ObjectSource
-    if callable(model.metric):
-        source = _ObjectSource(model, points, labels, n_classes)
-    else:
-        source = _Source(model, points, labels, n_classes)
-    everything = np.arange(len(labels), dtype=np.int64)
-    if one_by_one:
-        return source.build(everything)
-    order = _order(source, everything)
-    if model.trim == "auto":
-        share = share_to_keep(labels, lambda train, held, shares: _judge(source, train, held, shares), model.seed)
-        order = order[: max(1, round(share * len(order)))]
-    return source.build(order)
+    most = capacity(model)
+    if most and len(labels) > most:  # the oldest are forgotten before any work
+        points, labels = points[-most:], labels[-most:]
+    source: Any = _source(model, points, labels, n_classes)
+    order = _order(source, np.arange(len(labels), dtype=np.int64))
+    if model.trim is None:
+        return source.build(order), None
+    share = share_to_keep(labels, lambda train, held, shares: _judge(source, train, held, shares), model.seed)
+    order, setup = _one_of_each_class_first(order, labels)
+    kept = max(setup, round(share * len(order)))
+    exemplars = source.build(order[:kept])
+    if kept == len(order):
+        return exemplars, None
+    stages = doubling_stages(kept)
+    right = source.right(exemplars, order[kept:], stages)
+    return exemplars, PerformanceProfile(stages, right.mean(axis=0), len(right))
+
+
+def first_exemplar(model: AnytimeNeighborsClassifier, points: Any, labels: Labels, n_classes: int) -> AnyExemplars:
+    """One record to begin with; others are inserted one by one."""
+    return _source(model, points, labels, n_classes).build(np.arange(len(labels), dtype=np.int64))
+
+
+def learn(model: AnytimeNeighborsClassifier, exemplars: AnyExemplars, points: Any, labels: Labels) -> None:
+    """Insert records one by one. While they are few, they are ordered anew whenever their number has doubled."""
+    if isinstance(exemplars, CallableExemplars):
+        exemplars.insert(points, labels)
+        return
+    rows = exemplars.distance.transform(points)  # whatever is wrong with a record shows before anything changes
+    most = MOST_REORDERED[exemplars.distance.records]
+    begin = 0
+    while begin < len(labels):
+        size = len(exemplars)
+        doubled = max(LEAST_REORDERED, 2 ** size.bit_length())
+        end = len(labels) if doubled > most else min(len(labels), begin + doubled - size)
+        exemplars.insert(rows[begin:end], labels[begin:end])
+        if len(exemplars) == doubled <= most:
+            stored, numbers, serials = exemplars.stored()
+            source = _Source(model, exemplars.distance, stored, numbers, serials, exemplars.gallery.classes)
+            exemplars.gallery = source.build(_order(source, np.arange(doubled, dtype=np.int64))).gallery
+        begin = end
 
 
 def merged(
@@ -183,7 +212,7 @@ def merged(
         serials,
         n_classes,
         capacity=first.capacity,
-        head=head_size(len(order)) if whole.search == "inverted" else 0,
+        lists=whole.search == "inverted",
         threads=whole._threads(),
     )
 
@@ -210,6 +239,14 @@ def _merged_rows(whole: AnytimeNeighborsClassifier, distances: list[Distance], r
     return first, np.concatenate(rows)
 
 
+def _source(model: AnytimeNeighborsClassifier, points: Any, labels: Labels, n_classes: int) -> _Source | _ObjectSource:
+    if callable(model.metric):
+        return _ObjectSource(model, points, labels, n_classes)
+    distance = model._new_distance()
+    rows = distance.fit(points)
+    return _Source(model, distance, rows, labels, np.arange(len(labels), dtype=np.int64), n_classes)
+
+
 def _order(source: Any, places: Places) -> Places:
     """The chosen ordering of some of the training data, as places in all of it."""
     model = source.model
@@ -231,7 +268,14 @@ def _leave_one_out(source: Any, order: Places) -> NDArray[np.float64]:
 
 
 def _judge(source: Any, train: Places, held: Places, shares: NDArray[np.float64]) -> NDArray[np.bool_]:
-    order = _order(source, train)
-    kept = [order[: max(1, round(share * len(order)))] for share in shares]
-    unlimited = np.array([len(order)], dtype=np.int64)
-    return np.hstack([source.right(source.build(part), held, unlimited) for part in kept])
+    """Whether held-out records are right when the order of the training places ends at each share."""
+    order, setup = _one_of_each_class_first(_order(source, train), source.labels)
+    stages = np.maximum(0, np.round(shares * len(order)).astype(np.int64) - setup)
+    right: NDArray[np.bool_] = source.right(source.build(order, plain=True), held, stages)
+    return right
+
+
+def _one_of_each_class_first(order: Places, labels: Labels) -> tuple[Places, int]:
+    """The order in which queries see exemplars, and how many they see at once."""
+    front = np.sort(np.unique(labels[order], return_index=True)[1])
+    return np.concatenate([order[front], np.delete(order, front)]), len(front)

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 class NeighborsQuery(Query):
     """One record and the nearest exemplar so far."""
 
-    __slots__ = ("_model", "_native", "_record")
+    __slots__ = ("_classes", "_model", "_native", "_record", "_user_distance")
 
     def __init__(self, model: AnytimeNeighborsClassifier, record: Any, native: OpenQuery) -> None:
         self._model = model
         self._record = record
         self._native = native
+        self._classes = model.classes_  # as they were: the model may be fitted anew
+        self._user_distance = model.exemplars_.user_distance
 
     def refine(self, budget: BudgetLike = None) -> Self:
         """Compare exemplars while `budget` lasts (None: all that can matter); return the query itself."""
@@ -36,7 +38,7 @@ class NeighborsQuery(Query):
     @property
     def label(self) -> Any:
         """The class of the nearest exemplar so far, or of most of the `k` nearest."""
-        return self._model.classes_[self._native.label()]
+        return self._classes[self._native.label()]
 
     @property
     def proba(self) -> NDArray[np.float64]:
@@ -46,7 +48,7 @@ class NeighborsQuery(Query):
     @property
     def nearest(self) -> list[tuple[int, float]]:
         """The nearest exemplars so far: the row of the training data, counted over all learning, and its distance."""
-        return [(serial, self._model._user_distance(distance)) for serial, distance in self._native.nearest()]
+        return [(serial, self._user_distance(distance)) for serial, distance in self._native.nearest()]
 
     @property
     def steps(self) -> int:
@@ -65,7 +67,13 @@ class NeighborsQuery(Query):
 
     @property
     def state(self) -> tuple[Any, ...]:
-        """The record, and what the paper keeps: the best so far, its distance, and the position in the order."""
+        """The record, and the paper's three numbers: the best so far, its distance, and the position in the order.
+
+        The best is the place of an exemplar, which names its class and keeps ties decided by the lowest row of the
+        training data. With ``k > 1`` the places and distances of all voters stand there instead, and with
+        ``search="inverted"`` also where the query is among the lists. The numbers belong to the model as it was when
+        the query began: learning moves exemplars.
+        """
         return (self._record, self._native.state())
 
     def __reduce__(self) -> tuple[Any, ...]:

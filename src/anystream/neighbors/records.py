@@ -1,7 +1,9 @@
-"""Records that are no vectors: texts, and any objects."""
+"""Records as a metric takes them: vectors, texts, or any objects."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,28 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 
+@contextmanager
+def vectors_wanted(metric: str) -> Iterator[None]:
+    """Say what a metric for vectors does not take, and what does."""
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert string" in str(error):
+            raise ValueError(
+                f"{error}; metric {metric!r} compares numbers: use metric='edit' for texts, 'gower' or 'hamming' for "
+                "categories"
+            ) from None
+        if "inhomogeneous" in str(error):
+            raise ValueError(
+                f"records differ in length, but metric {metric!r} compares records of one length; bring all to one "
+                "length, or use a callable metric"
+            ) from None
+        raise
+
+
 def check_records(X: Any, takes: str) -> list[Any]:
     """A list of texts or objects."""
-    if isinstance(X, str | bytes) or not hasattr(X, "__len__") or not hasattr(X, "__iter__"):
+    if isinstance(X, str | bytes | dict) or not all(hasattr(X, name) for name in ("__len__", "__getitem__")):
         raise ValueError(f"records are a {type(X).__name__}; give a list of {takes}")
     records = list(X)
     if takes == "texts":

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,6 +152,10 @@ class Engine:
 
     def run(self) -> Summary:
         """Answer records until the source is done or `stop` is called; then all that was taken is answered and safe."""
+        with _collector_at_rest():
+            return self._run()
+
+    def _run(self) -> Summary:
         self._warm_up()
         self._saved_at, self._saved_answers = self.clock.now(), self.summary.answered
         while not self._stopping and not self.source.done:
@@ -224,7 +230,7 @@ class Engine:
             self.source.wait(_IDLE_S)
 
     def _take_records(self, now: float) -> int:
-        appetite = min(self.queue.appetite, _POLL) if self.queue.overflow == "block" else self.queue.appetite
+        appetite = min(self.queue.room, _POLL) if self.queue.overflow == "block" else max(self.queue.capacity, _POLL)
         if appetite < 1:
             return 0
         items, rejects = self.source.poll(appetite)
@@ -351,6 +357,19 @@ class Engine:
             self._rate_weight += weight * (1.0 - self._rate_weight)
             self._rate = self._rate_sum / self._rate_weight  # an average from the first moment on
         self._polled_at = now
+
+
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """Python's garbage collector does not walk over what is there already: with a large program that takes long."""
+    ours = gc.get_freeze_count() == 0  # else somebody else has seen to it
+    if ours:
+        gc.freeze()
+    try:
+        yield
+    finally:
+        if ours:
+            gc.unfreeze()
 
 
 def _as_rejects(items: Items, reason: str) -> list[Reject]:

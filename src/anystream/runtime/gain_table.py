@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from anystream.anytime.stages import check_stages
 
-DEFAULT_LEVELS = (0, 5, 20, 80, 320)
 _BINS = 10
+_FACTOR = 4  # from one level to the next
+_FIRST = 3  # fewest steps of the first level after none
 _LEAST_RECORDS = 20  # a bin with fewer is estimated by its level as a whole
 
 
@@ -38,7 +39,7 @@ class GainTable:
     accuracy: NDArray[np.float64]
 
     @classmethod
-    def measure(cls, model: Any, X: ArrayLike, y: ArrayLike, levels: Sequence[int] = DEFAULT_LEVELS) -> GainTable:
+    def measure(cls, model: Any, X: ArrayLike, y: ArrayLike, levels: Sequence[int] | None = None) -> GainTable:
         """Ask the model at every level and compare with the labels.
 
         Parameters
@@ -47,10 +48,10 @@ class GainTable:
             A fitted one.
         X, y : array-like
             Records that it was not fitted on, and their labels.
-        levels : sequence of int
-            Ascending numbers of steps.
+        levels : sequence of int, optional
+            Ascending numbers of steps; by default `levels_up_to` the budget of the model.
         """
-        steps = tuple(check_stages(levels).tolist())
+        steps = tuple(check_stages(levels_up_to(model.budget) if levels is None else levels).tolist())
         labels = np.asarray(y)
         if len(steps) < 2 or len(labels) < 1:
             raise ValueError("a gain table compares at least two levels on at least one record; give more")
@@ -102,3 +103,17 @@ class GainTable:
         if edges.shape != (n, _BINS - 1) or gains.shape != (n, _BINS) or accuracy.shape != (n + 1,):
             raise ValueError("the performance profile has tables of the wrong size; fit the model again")
         return cls(levels, edges, gains, accuracy)
+
+
+def levels_up_to(budget: int) -> tuple[int, ...]:
+    """No steps, and then four times as many from level to level up to `budget`.
+
+    Examples
+    --------
+    >>> levels_up_to(200), levels_up_to(30)
+    ((0, 3, 12, 50, 200), (0, 7, 30))
+    """
+    levels = [max(budget, 1)]
+    while levels[-1] // _FACTOR >= _FIRST:
+        levels.append(levels[-1] // _FACTOR)
+    return 0, *reversed(levels)

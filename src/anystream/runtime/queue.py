@@ -43,9 +43,9 @@ class ItemQueue:
         return self._length
 
     @property
-    def appetite(self) -> int:
-        """How many elements to ask a source for: as many as fit, or, if a policy deals with the rest, a queue full."""
-        return self.capacity - self._length if self.overflow == "block" else self.capacity
+    def room(self) -> int:
+        """How many more elements fit."""
+        return self.capacity - self._length
 
     def push(self, items: Items) -> Items:
         """Let elements wait; answer those that did not fit, which the policy chose."""

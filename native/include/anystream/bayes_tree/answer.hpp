@@ -21,7 +21,7 @@ struct Records {
 struct Answers {
     std::span<double> proba;            // (size, classes)
     std::span<std::int64_t> steps;      // (size,)
-    std::span<std::uint8_t> exhausted;  // (size,)
+    std::span<std::uint8_t> certified;  // (size,)
 };
 
 /// Answers every record within the limits. Steps are per record; a deadline and a flag bound the whole call: each

@@ -12,8 +12,9 @@
 //         log2_count     [lanes]  log2 n_e      lanes: entries rounded up to 4 or a multiple of 8
 //         child          [lanes]                child (int32): >= 0 a node, < 0 the object ~child
 //
-//   cold, read and written by learning: count[i], mean[i, d] and scatter[i, d] (the sum of squared deviations) of what
-//   hangs below node i. They say the same as the papers' n, LS and SS without their cancellation.
+//   cold, read and written by learning and read by certificates: count[i], mean[i, d], scatter[i, d] (the sum of
+//   squared deviations) and box[i, 2, d] of what hangs below node i. The first three say the same as the papers' n, LS
+//   and SS without their cancellation.
 //
 // Entries of the upper levels may have covariances: `covariance_table.hpp`. A node with such entries is marked in its
 // head, so that all others cost what they did.
@@ -152,6 +153,14 @@ class Forest {
         for (int line = 0; line < 8; ++line) __builtin_prefetch(at + line * 64);
     }
 
+    // What hangs below a node, for bounds on its density.
+    [[nodiscard]] std::int64_t node_count(std::size_t i) const noexcept { return node_count_[i]; }
+    [[nodiscard]] const double* node_mean(std::size_t i) const noexcept { return node_mean_.data() + i * dimensions_; }
+    [[nodiscard]] const double* node_scatter(std::size_t i) const noexcept {
+        return node_scatter_.data() + i * dimensions_;
+    }
+    [[nodiscard]] const float* node_box(std::size_t i) const noexcept { return node_box_.data() + i * 2 * dimensions_; }
+
     [[nodiscard]] const CovarianceTable& covariances() const noexcept { return covariance_; }
     [[nodiscard]] const RootModel& root_model() const noexcept { return root_model_; }
 
@@ -210,6 +219,7 @@ class Forest {
         visit("node_count", self.node_count_);
         visit("node_mean", self.node_mean_);
         visit("node_scatter", self.node_scatter_);
+        visit("node_box", self.node_box_);
         visit("assembled_at", self.assembled_at_);
         CovarianceTable::each_column(self.covariance_, visit);
         RootModel::each_column(self.root_model_, visit);
@@ -244,6 +254,8 @@ class Forest {
                 head.covariant()};
     }
 
+    void check_boxes() const;
+
     // assembly.cpp: from objects and shapes to arrays
     void measure();
     [[nodiscard]] TreeShape construct(std::span<const std::int32_t> members, std::size_t point_class,
@@ -257,6 +269,8 @@ class Forest {
     void object_in_z(std::int32_t object, std::span<double> z, std::span<double> unknown) const noexcept;
     [[nodiscard]] NodeHead form(std::span<const std::int32_t> children) const noexcept;
     void summarise(std::size_t node, std::span<const std::int32_t> children);
+    void widen_box(std::size_t node, const float* low, const float* high);
+    void widen_box(std::size_t node, std::int32_t object, std::span<const double> z);
     void write_node(std::size_t node, std::span<const std::int32_t> children);
     void write_lane(const NodeHead& head, float* at, std::size_t lane, std::int32_t child, std::size_t point_class);
     void write_root(std::size_t point_class);
@@ -307,6 +321,7 @@ class Forest {
     Column<std::int32_t> node_class_;          // (nodes,)
     Column<std::int64_t> node_count_;          // (nodes,)
     Column<double> node_mean_, node_scatter_;  // (nodes, d), in z
+    Column<float> node_box_;                   // (nodes, 2, d) in z: least and largest centre; NaN: incomplete objects
     Column<std::int64_t> assembled_at_;        // (1,) how many objects there were
     CovarianceTable covariance_;
     RootModel root_model_;

@@ -1,4 +1,4 @@
-// The machine-dependent part of the Bayes tree: exponents of a node's Gaussians, and powers of two.
+// The machine-dependent part of the Bayes tree: densities of a node's Gaussians, and powers of two.
 //
 // A node's entries are lanes. Its means lie dimension-major, so that one vector load brings one dimension of all
 // siblings:  mean[j * lanes + l] is dimension j of entry l. Lanes are a multiple of 4 up to 4, of 8 above.
@@ -6,13 +6,44 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numbers>
 
 namespace anystream::bayes_tree {
 
+/// A log2 density is log2_norm - kHalfLog2E * exponent, and finite however far the query lies.
+inline constexpr float kHalfLog2E = static_cast<float>(0.5 * std::numbers::log2e);
+inline constexpr float kLeastLog2 = -1e30F;
+
+/// The entries of an inner node: each has deviations, a norm and a count of its own.
+struct NodeLanes {
+    const float* mean;
+    const float* precision;  // 1 / sigma, laid out like the means
+    const float* log2_norm;
+    const float* log2_count;
+    std::size_t lanes;
+};
+
+/// What is known of the objects below a node: the box of their centres, their mean and the sum of squared deviations.
+struct Cloud {
+    const float *low, *high;
+    const double *mean, *scatter;
+    double share;  // 1 / number of objects
+};
+
+/// Bounds on sum_j ((x[j] - z[j]) * precision[j])^2 over the objects z of a cloud, its mean, and the same sum for the
+/// distance of the box's farthest corner from the origin.
+struct BoxExponents {
+    double least, mean, most, reach;
+};
+
 struct Kernels {
-    /// out[l] = sum_j ((x[j] - mean[j, l]) * precision[j, l])^2: every entry has deviations of its own.
-    void (*own_exponents)(const float* x, const float* mean, const float* precision, std::size_t dimensions,
-                          std::size_t lanes, float* out);
+    /// log2_density[l] = log2_norm[l] - kHalfLog2E * sum_j ((x[j] - mean[j, l]) * precision[j, l])^2, at least
+    /// kLeastLog2, and log2_value[l] = log2_density[l] + log2_count[l].
+    void (*own_densities)(const float* x, const NodeLanes& node, std::size_t dimensions, float* log2_density,
+                          float* log2_value);
+    /// The same log2 densities for kernels of one class, which share deviations and norm.
+    void (*shared_densities)(const float* x, const float* mean, const float* precision, float log2_norm,
+                             std::size_t dimensions, std::size_t lanes, float* out);
     /// out[l] = sum_j ((x[j] - mean[j, l]) * precision[j])^2: all entries are kernels of one class.
     void (*shared_exponents)(const float* x, const float* mean, const float* precision, std::size_t dimensions,
                              std::size_t lanes, float* out);
@@ -25,6 +56,7 @@ struct Kernels {
     /// dimension order[i]. `scratch` holds 8 values per dimension.
     void (*row_exponents)(const double* x, const double* mean, const std::int32_t* order, const double* factor,
                           const std::int32_t* begin, std::size_t dimensions, double* scratch, double* out);
+    BoxExponents (*box_exponents)(const double* x, const float* precision, const Cloud& cloud, std::size_t dimensions);
 };
 
 /// The table for this machine, chosen once.

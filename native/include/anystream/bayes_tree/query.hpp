@@ -7,12 +7,16 @@
 //
 // The root model, if the forest has one, has a vote of its own: the answer is proportional to the decision's score
 // times the root model's posterior to the power of root_weight, and the root model's posterior before the first step.
+//
+// A query for a certificate refines what its bounds leave open (certificate.hpp) and ends when they settle the label of
+// the mixture of all kernels. From then on that label is its answer.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "anystream/bayes_tree/certificate.hpp"
 #include "anystream/bayes_tree/forest.hpp"
 #include "anystream/scaled.hpp"
 #include "anystream/stop.hpp"
@@ -30,6 +34,7 @@ struct QuerySettings {
     Decision decision = Decision::ensemble;
     std::int32_t refined_classes = kAutomaticK;  // k of qbk
     double root_weight = 0.0;                    // beta: the power of the root model's posterior in the vote
+    bool certify = false;                        // refine for a certificate; descent and refined_classes are not read
 };
 
 /// Reusable: `open` starts a new query in the memory of the last one. One thread at a time.
@@ -39,19 +44,26 @@ class Query {
     void open(const Forest& forest, const QuerySettings& settings, const double* x);
 
     /// One refinement: the most promising entry of the class whose turn it is gives way to its children. False if
-    /// there is nothing left to refine.
+    /// there is nothing left to refine, or the label is certified.
     bool step(const Forest& forest);
 
     /// Steps until the limits end it. Returns the number of steps taken.
     std::int64_t refine(const Forest& forest, const Limits& limits);
 
     [[nodiscard]] std::int64_t steps() const noexcept { return steps_; }
-    /// No step is left, or none could change the label.
+    /// No step is left.
     [[nodiscard]] bool exhausted() const noexcept { return open_classes_ == 0; }
+    /// No step could change the label.
+    [[nodiscard]] bool certified() const noexcept { return decided_ || exhausted(); }
+    /// Bounds on the probabilities of the classes once every entry is refined: (classes, 2), 0 and 1 unless the query
+    /// is for a certificate.
+    void posterior_bounds(std::span<double> out) const;
     /// The decision's probabilities; they sum to 1.
     void posterior(std::span<double> out) const;
     [[nodiscard]] std::size_t label() const;
 
+    /// The record in the standardised space.
+    [[nodiscard]] std::span<const float> record() const noexcept { return x_; }
     /// One entry of a frontier, for looking inside.
     struct FrontierEntry {
         std::int32_t point_class;
@@ -66,12 +78,15 @@ class Query {
     void resume(const Forest& forest, std::span<const std::byte> state);
 
   private:
-    struct Entry {  // can be refined
-        float priority;
-        float log2_density;  // g
-        float log2_value;    // v
+    struct Entry {          // can be refined
+        std::uint64_t key;  // grows with its priority
+        double value;       // 2^(v - origin)
+        float log2_value;   // v
         std::int32_t node;
-        double value;  // 2^(v - origin)
+
+        bool operator<(const Entry& other) const noexcept {  // of a heap: the largest is refined first
+            return key != other.key ? key < other.key : node > other.node;
+        }
     };
     struct ClassState {
         std::vector<Entry> entries;        // a heap: the next to be refined in front
@@ -84,25 +99,24 @@ class Query {
         std::int64_t since = 0;  // the step at which the present frontier began
     };
 
-    struct Later {  // the order of a max-heap: true if b is refined before a
-        bool operator()(const Entry& a, const Entry& b) const noexcept {
-            if (a.priority != b.priority) return a.priority < b.priority;
-            if (a.log2_density != b.log2_density) return a.log2_density < b.log2_density;
-            return a.node > b.node;
-        }
-    };
-
-    [[nodiscard]] float priority(float log2_density) const noexcept;
+    [[nodiscard]] std::uint64_t key(float priority, std::int32_t node) const noexcept;
     void make_room(const Forest& forest);
     void evaluate(const Forest& forest, const NodeView& node, std::size_t point_class);
     void evaluate_covariances(const Forest& forest, const NodeView& node);
     void evaluate_partly(const Forest& forest, const NodeView& node, std::size_t point_class);
-    void add_entry(const Forest& forest, ClassState& state, std::int32_t child, std::size_t lane);
+    void add_entry(const Forest& forest, std::size_t point_class, std::int32_t child, std::size_t lane);
+    void add_kernels(std::size_t point_class, std::size_t first, std::size_t last);
     void rebase(ClassState& state);
     void order(std::size_t point_class);
     void choose_classes();
+    [[nodiscard]] std::size_t next_class(const Forest& forest);
     void replace(const Forest& forest, std::size_t point_class, const Entry& refined);
     void ask_root_model(const Forest& forest, const double* x);
+    void open_certificate(const Forest& forest);
+    void refine_bounds(const Forest& forest, std::size_t point_class, std::int32_t refined, const NodeView& node);
+    void add_up_bounds(const Forest& forest, std::size_t point_class);
+    /// The class to be refined next for a certificate.
+    [[nodiscard]] std::size_t widest_class() const;
     [[nodiscard]] Scaled score(std::size_t point_class) const;
 
     QuerySettings settings_;
@@ -110,16 +124,19 @@ class Query {
     std::int64_t steps_ = 0;
     std::size_t open_classes_ = 0;  // classes with something left to refine
     bool missing_ = false;
+    bool decided_ = false;             // the certificate settles the label
     std::vector<float> x_;             // standardised
     std::vector<ClassState> state_;    // at least `classes_` long; the rest is spare memory
     std::vector<double> key_;          // per class: grows with its joint density; -inf with nothing left to refine
     std::vector<std::int32_t> turns_;  // classes still to be refined before the classes are ordered anew, last first
 
     // what `evaluate` found for the lanes of a node
-    std::vector<float> exponent_, log2_density_, log2_value_;
+    std::vector<float> log2_density_, log2_value_, above_origin_;
     std::vector<double> value_;
-    std::vector<float> deviation_;  // scratch: of x from a mean, by panels
-    std::vector<double> vote_;      // (classes,) log2 of the root model's joint densities; empty: it has no vote
+    std::vector<float> deviation_;     // scratch: of x from a mean, by panels
+    Certificate certificate_;          // open if settings_.certify
+    std::vector<std::int32_t> nodes_;  // scratch: of a frontier
+    std::vector<double> vote_;         // (classes,) log2 of the root model's joint densities; empty: it has no vote
 };
 
 }  // namespace anystream::bayes_tree

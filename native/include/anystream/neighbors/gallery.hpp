@@ -7,7 +7,8 @@
 //
 // Positions are physical: a scan reads memory front to back. Without lists the order is cut into levels that end at
 // setup + 16, 32, 64, ...: an exemplar that enters a level pushes its last one to the end of the next level, and so on,
-// so that learning moves O(log n) exemplars and keeps the order up to its level.
+// so that learning moves O(log n) exemplars and keeps the order up to its level. Lists are made anew when an eighth of
+// the exemplars came later, or left: those that left stay where they are until then, and nobody offers them.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +33,9 @@ class Gallery {
     /// front.
     void assign(std::unique_ptr<Space> space, std::vector<std::int32_t> labels, std::vector<std::int64_t> serials,
                 std::size_t classes);
-    /// Turns the first `head` exemplars into prototypes and the others into their lists.
-    void make_lists(std::size_t head, int threads);
+    /// Turns the first exemplars into prototypes, as many as keep prototypes and lists in balance, and the others into
+    /// their lists.
+    void make_lists(int threads);
 
     /// Learns one exemplar: places it in the order, or behind the lists. The oldest leaves if there is no room.
     void insert(Row row, std::int32_t label);
@@ -41,7 +43,12 @@ class Gallery {
     void widen(std::size_t width) { space_->widen(width); }
 
     [[nodiscard]] const Space& space() const noexcept { return *space_; }
+    /// How many positions there are.
     [[nodiscard]] std::size_t size() const noexcept { return label_.size(); }
+    /// How many of them hold an exemplar that has not left.
+    [[nodiscard]] std::size_t present() const noexcept { return size() - left_; }
+    /// The serial before which all exemplars have left.
+    [[nodiscard]] std::int64_t oldest() const noexcept { return layout_[4]; }
     [[nodiscard]] std::size_t classes() const noexcept { return classes_; }
     [[nodiscard]] std::size_t setup() const noexcept { return static_cast<std::size_t>(layout_[0]); }
     [[nodiscard]] std::size_t head() const noexcept { return static_cast<std::size_t>(layout_[1]); }
@@ -50,7 +57,6 @@ class Gallery {
     [[nodiscard]] std::int32_t label(std::size_t position) const noexcept { return label_[position]; }
     [[nodiscard]] std::span<const std::int32_t> labels() const noexcept { return label_.view(); }
     [[nodiscard]] std::span<const std::int64_t> serials() const noexcept { return serial_.view(); }
-    [[nodiscard]] std::int64_t next_serial() const noexcept { return layout_[3]; }
 
     /// List l: its positions, its exemplars' distances to the centre (ascending), the centre at position l.
     [[nodiscard]] std::size_t list_begin(std::size_t l) const noexcept { return static_cast<std::size_t>(list_[l]); }
@@ -74,14 +80,18 @@ class Gallery {
     void swap(std::size_t i, std::size_t j);
     void lift(std::size_t target);
     void remove(std::size_t position);
-    void forget_oldest();
+    [[nodiscard]] std::size_t find_oldest() const;
+    void insert_late(Row row, std::int32_t label, bool first_of_class);
+    void renew_lists();
+    [[nodiscard]] bool useful(std::size_t position) const;
 
     std::unique_ptr<Space> space_;
     std::size_t classes_;
     std::size_t capacity_;
     Column<std::int32_t> label_;
     Column<std::int64_t> serial_;
-    Column<std::int64_t> layout_;     // setup, head, listed, next serial
+    std::size_t left_ = 0;            // positions whose exemplar has left
+    Column<std::int64_t> layout_;     // setup, head, listed, next serial, oldest serial
     Column<std::int64_t> list_;       // head + 1 borders
     Column<double> centre_distance_;  // of positions head .. listed
 };

@@ -12,13 +12,19 @@
 
 namespace anystream::neighbors {
 
-/// Everything beside the record that a query needs to go on: the nearest so far and numbers.
+/// One of the nearest so far: where it stands, and how far it is.
+struct Near {
+    std::int64_t position = 0;
+    double distance = 0.0;
+};
+
+/// Everything beside the record that a query needs to go on. Without lists the nearest and the position do.
 struct QueryState {
-    std::int64_t steps = 0;
+    std::vector<Near> nearest;
     std::int64_t position = 0;  // the next exemplar to compare
+    std::int64_t steps = 0;     // without lists: position - setup
     std::int64_t list = -1;     // lists visited or skipped so far, -1 before the head is done
     std::int64_t list_end = 0;  // where the part of the present list that can matter ends
-    std::vector<Neighbor> nearest;
 };
 
 /// Reusable: `open` starts another query in the memory of the last one. One thread at a time.
@@ -39,7 +45,7 @@ class Query {
     [[nodiscard]] std::size_t label(const Gallery& gallery) const;
     [[nodiscard]] std::span<const Neighbor> nearest() const noexcept { return best_.found(); }
 
-    [[nodiscard]] QueryState suspend() const;
+    [[nodiscard]] QueryState suspend(const Gallery& gallery) const;
     /// Throws std::invalid_argument if the state is not one of a query of this gallery.
     void resume(const Gallery& gallery, Row x, std::size_t k, const QueryState& state);
 

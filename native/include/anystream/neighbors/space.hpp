@@ -56,6 +56,7 @@ class ColumnVisitor {
     virtual void visit(const char* name, Column<float>& column) = 0;
     virtual void visit(const char* name, Column<std::int64_t>& column) = 0;
     virtual void visit(const char* name, Column<std::int32_t>& column) = 0;
+    virtual void visit(const char* name, Column<std::uint32_t>& column) = 0;
     virtual void visit(const char* name, Column<std::uint8_t>& column) = 0;
 };
 

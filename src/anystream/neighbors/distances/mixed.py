@@ -20,13 +20,15 @@ class Mixed(Distance):
     Parameters
     ----------
     categorical : sequence of int or "all"
-        The columns that hold categories, as numbers.
+        The columns that hold categories: numbers or texts.
     """
 
     allows_missing: ClassVar[bool] = True
 
     def __init__(self, categorical: Sequence[int] | str = ()) -> None:
         super().__init__()
+        if isinstance(categorical, str) and categorical != "all":
+            raise ValueError(f"categorical is {categorical!r}; use a list of column numbers, or 'all'")
         self.categorical = categorical
 
     @property
@@ -39,13 +41,11 @@ class Mixed(Distance):
         """The order of columns and the ranges."""
         d = points.shape[1]
         columns = np.arange(d)
-        first = (
-            columns if isinstance(self.categorical, str) else np.asarray(self.categorical, dtype=np.int64).reshape(-1)
-        )
-        if isinstance(self.categorical, str) and self.categorical != "all":
-            raise ValueError(f"categorical is {self.categorical!r}; use a list of columns or 'all'")
-        if len(np.unique(first)) < len(first) or not np.isin(first, columns).all():
-            raise ValueError(f"categorical is {self.categorical!r}; use different columns from 0 to {d - 1}")
+        first = columns if isinstance(self.categorical, str) else np.asarray(self.categorical).reshape(-1)
+        if first.size and (first.dtype.kind not in "iu" or not np.isin(first, columns).all()):
+            raise ValueError(f"categorical is {self.categorical!r}; use column numbers from 0 to {d - 1}, or 'all'")
+        if len(np.unique(first)) < len(first):
+            raise ValueError(f"categorical is {self.categorical!r}; name each column once")
         numbers = np.setdiff1d(columns, first)
         known = np.where(np.isnan(points).all(axis=0), 0.0, points)
         ranges = np.nanmax(known, axis=0) - np.nanmin(known, axis=0)

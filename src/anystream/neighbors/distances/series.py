@@ -38,10 +38,10 @@ class TimeWarping(_Series):
 
     def __init__(self, band: float = 0.1) -> None:
         super().__init__()
-        whole = isinstance(band, Integral) and not isinstance(band, bool)
-        if not (whole and band >= 0) and not (isinstance(band, Real) and not whole and 0 <= band <= 1):
+        whole = isinstance(band, Integral)
+        if isinstance(band, bool) or not isinstance(band, Real) or band < 0 or (band > 1 and not whole):
             raise ValueError(f"band is {band!r}; use a share of the length from 0.0 to 1.0 or a whole number of places")
-        self.band = band
+        self.band: float = band
 
     @property
     def native(self) -> _native.NeighborsMetric:

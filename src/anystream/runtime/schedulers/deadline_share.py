@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from anystream.anytime.answer import Answer
 from anystream.connectors.items import Items
+from anystream.runtime.schedulers.early_ends import EarlyEnds
 from anystream.runtime.schedulers.protocol import AnswersOnce, Plan, Situation, capped, check_most
 
 _MARGIN = 1.5  # a batch may last this much longer than expected before the clock ends it
@@ -29,9 +30,9 @@ class DeadlineShare(AnswersOnce):
     aim : float, default=0.5
         The part of a record's time in which its answer is aimed at; the rest is for what nobody can plan, such as other
         work on the machine.
-    headroom : float or None, default=0.8
+    headroom : float or None, default=None
         Also look ahead: at the present rate of arrivals, spend at most this part of the machine. Waiting stays short
-        then, for a little accuracy. With None the time that is there is used.
+        then, for a little accuracy. With None all the time that is there is used.
 
     Notes
     -----
@@ -39,12 +40,14 @@ class DeadlineShare(AnswersOnce):
     call, a record and a step, l_j the time left to what is aimed at (but at least a quarter of the time to the
     deadline), and e what calls and some care leave of the time, less after answers that came close to their
     deadlines; n is the smallest that any place allows. A record that waits alone gets a quarter of that at most:
-    others may come. All this is computed for every batch, so whatever answers leave over that stop early, because
-    nothing could change them, goes to those who wait. Records that cannot be in time any more hold nobody up: they
-    are answered at budget 0 in an eighth of the time, or when nobody else waits, or when they fill half of the queue.
+    others may come. n is what an answer takes on average: those that stop early, because nothing could change them,
+    leave time for the others, which may take more (`EarlyEnds`). All this is computed anew for every batch. Records
+    that cannot be in time any more hold nobody up: they are answered at budget 0 in an eighth of the time, or when
+    nobody else waits, or when they fill half of the queue. The defaults of `aim` and `headroom` were chosen in
+    simulations, by ``benchmarks.runtime.share_settings``.
     """
 
-    def __init__(self, *, most: int | None = None, aim: float = 0.5, headroom: float | None = 0.8) -> None:
+    def __init__(self, *, most: int | None = None, aim: float = 0.5, headroom: float | None = None) -> None:
         if headroom is not None and not 0.0 < headroom <= 1.0:
             raise ValueError(f"headroom is {headroom}; use the part of the machine to spend, above 0 and up to 1")
         if not 0.0 < aim <= 1.0:
@@ -54,6 +57,7 @@ class DeadlineShare(AnswersOnce):
         self.headroom = headroom
         self._credit_s = 0.0  # time that late records may take
         self._given = _MOST_GIVEN  # part of the time that is given out
+        self._ends = EarlyEnds()
 
     def plan(self, situation: Situation) -> Plan:
         """The most urgent records that can be in time, with an equal share each."""
@@ -67,8 +71,9 @@ class DeadlineShare(AnswersOnce):
 
         left = self._time_left(situation, deadlines)[n_late:]
         first = float(left[0])
-        limit = capped(self._share(situation, left), self.most)
-        guess = 1000 if limit is None else limit
+        share = self._share(situation, left)
+        limit = capped(self._ends.allowance(share), self.most)
+        guess = min(share, 1000.0 if self.most is None else self.most)
         duration = min(situation.batch_s, max(first * _SLICE, _SHORTEST_S))
         seconds = max(duration - cost.call, cost.call)
         n = int(min(seconds / (cost.record + guess * cost.step), situation.most_records, len(left)))
@@ -89,6 +94,7 @@ class DeadlineShare(AnswersOnce):
 
     def final(self, batch: Items, answer: Answer, asked: int | None, now: float) -> NDArray[np.bool_] | None:
         """Every answer goes out; when they come close to their deadlines, less is given out from now on."""
+        self._ends.see(answer)
         used = float(np.max((now - batch.arrival) / (batch.deadline - batch.arrival)))
         if used > _LATE_IN_TIME:
             self._given = max(0.7 * self._given, _LEAST_GIVEN)

@@ -1,0 +1,74 @@
+"""The constructions of the Bayes tree on equal terms: anytime accuracy, variance per level, time to build.
+
+    python -m benchmarks.bayes_tree.constructions [--sets letter,vowel] [--folds 4] [--queries 600]
+
+The same folds and queries as in `benchmarks.bayes_tree.variants`; 200 steps each, diagonal entries, so that the trees
+alone differ. Cells are area / max in percent. Variances are in units of the class's variance. Data come from
+ANYSTREAM_DATA; sets that are not there are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+import numpy as np
+
+from anystream import AnytimeCurve, BayesTreeClassifier, anytime_curve
+from anystream.bayes_tree.classifier import CONSTRUCTIONS
+from anystream.streams import DatasetNotFound
+from benchmarks.bayes_tree.variants import SETS, folds_of
+from benchmarks.table import machine, print_table
+
+
+def compared(construction: str, parts: list[tuple[np.ndarray, ...]]) -> tuple[str, float, float, list[float]]:
+    """Area and max as a cell, the area, seconds of processor time to build, and the variance of levels 1, 2, …"""
+    started = time.process_time()
+    models = [
+        BayesTreeClassifier(construction=construction, covariance="diagonal", n_jobs=1).fit(X, y)
+        for X, y, _, _ in parts
+    ]
+    seconds = (time.process_time() - started) / len(parts)
+    curve = AnytimeCurve.mean(
+        [anytime_curve(m, Q, z, stages=range(201)) for m, (_, _, Q, z) in zip(models, parts, strict=True)]
+    )
+    variances = [level.variance for level in models[0].tree_.describe().levels[1:]]
+    return f"{100 * curve.area:.1f} / {100 * curve.max:.1f}", 100 * curve.area, seconds, variances
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--folds", type=int, default=4)
+    parser.add_argument("--queries", type=int, default=600)
+    asked = parser.parse_args()
+    data = {}
+    for name in asked.sets.split(","):
+        try:
+            data[name] = folds_of(name, asked.folds, asked.queries)
+        except DatasetNotFound:
+            print(f"{name} is not in ANYSTREAM_DATA: left out", file=sys.stderr)
+    if not data:
+        return
+    accuracy, variance, speed = [], [], []
+    for construction in CONSTRUCTIONS:
+        found = {name: compared(construction, parts) for name, parts in data.items()}
+        mean = np.mean([area for _, area, _, _ in found.values()])
+        accuracy.append([construction, *(text for text, *_ in found.values()), f"{mean:.2f}"])
+        speed.append([construction, *(f"{seconds:.2f} s" for _, _, seconds, _ in found.values())])
+        for name, (*_, levels) in found.items():
+            variance.append([name, construction, " ".join(f"{value:.3f}" for value in levels)])
+        print(*accuracy[-1], sep=" | ", file=sys.stderr, flush=True)
+    title = f"area / max over 200 steps, {asked.folds} of 4 folds, up to {asked.queries} queries each ({machine()})"
+    print_table(title, ["construction", *data, "mean area"], accuracy)
+    print_table("processor time to build, one fold", ["construction", *data], speed)
+    print_table(
+        "average variance of an entry on levels 1, 2, … (the roots last), in units of the class's variance",
+        ["set", "construction", "levels"],
+        sorted(variance),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""How fast the ensembles learn and answer: covtype, or clusters without ANYSTREAM_DATA.
+
+    python -m benchmarks.drift.speed [--records 10000]
+
+10,000 records are learned in calls of 1,000, then 10,000 further ones are answered in one call, and 500 one by one. One
+thread each; processor time, least of three.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from anystream.bayes_tree import BayesTreeClassifier
+from anystream.drift import WCEA, DynamicWeightedMajority, GaussianNaiveBayes, SEAEnsemble
+from anystream.graph import KAOGINCClassifier
+from anystream.streams import RandomRBF, available_datasets, load_dataset
+from benchmarks.table import machine, print_table
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "Bayes tree": lambda: BayesTreeClassifier(n_jobs=1),
+    "WCEA, Bayes trees": lambda: WCEA(BayesTreeClassifier(n_jobs=1)),
+    "WCEA, Bayes trees, chunks of 500": lambda: WCEA(BayesTreeClassifier(n_jobs=1), chunk_size=500),
+    "WCEA, trees": WCEA,
+    "WCEA, naive Bayes": lambda: WCEA(GaussianNaiveBayes()),
+    "SEA, trees": SEAEnsemble,
+    "DWM-NB": DynamicWeightedMajority,
+    "KAOGINC": lambda: KAOGINCClassifier(n_jobs=1),
+}
+
+
+def seconds(work: Callable[[], Any], times: int = 3) -> float:
+    taken = []
+    for _ in range(times):
+        started = time.process_time()
+        work()
+        taken.append(time.process_time() - started)
+    return min(taken)
+
+
+def learned(make: Callable[[], Any], X: np.ndarray, y: np.ndarray) -> Any:
+    model = make()
+    for start in range(0, len(X), 1000):
+        model.partial_fit(X[start : start + 1000], y[start : start + 1000])
+    return model
+
+
+def row_of(name: str, X: np.ndarray, y: np.ndarray, n: int) -> list[str]:
+    make = MODELS[name]
+    learning = seconds(lambda: learned(make, X[:n], y[:n]))
+    model = learned(make, X[:n], y[:n])
+    answering = seconds(lambda: model.predict(X[n:]))
+    records = [dict(enumerate(row)) for row in X[n : n + 500].tolist()]
+    singly = seconds(lambda: [model.predict_one(record) for record in records])
+    return [name, *(f"{rate:,.0f}" for rate in (n / learning, len(X[n:]) / answering, len(records) / singly))]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--records", type=int, default=10_000)
+    n = parser.parse_args().records
+    stream = load_dataset("covtype") if "covtype" in available_datasets() else RandomRBF(seed=1)
+    X, y = stream.take(2 * n)
+    print_table(
+        f"Records per second, {stream!r}",
+        ["", "learning", "answering a batch", "answering one by one"],
+        [row_of(name, X, y, n) for name in MODELS],
+        [machine()],
+    )
+
+
+if __name__ == "__main__":
+    main()

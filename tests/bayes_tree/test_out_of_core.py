@@ -1,0 +1,70 @@
+"""A mapped model answers in less memory than it has: nothing is read but what queries visit."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from anystream import BayesTreeClassifier, load
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's account of memory")
+
+ASK = """
+import json, re, resource, sys
+import numpy as np
+from anystream import BayesTreeClassifier, load  # what the process needs anyway is loaded before the limit
+path, queries, mapped = sys.argv[1], np.load(sys.argv[2]), sys.argv[3] == "mapped"
+BayesTreeClassifier(n_jobs=1).fit(queries, np.arange(len(queries)) % 2).predict(queries)
+used = int(re.search(r"VmData:\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
+resource.setrlimit(resource.RLIMIT_DATA, (used + int(sys.argv[4]),) * 2)
+model = load(path, mmap=mapped)
+proba = model.set_params(n_jobs=1).predict_proba(queries, budget=20)
+blocks = open("/proc/self/smaps").read().split("VmFlags")
+resident = sum(int(re.search(r"Rss:\\s+(\\d+)", block)[1]) for block in blocks if path in block) * 1024
+print(json.dumps({"proba": proba.tolist(), "resident": resident, "memory": model.memory_bytes_}))
+"""
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    random = np.random.default_rng(0)
+    y = random.integers(4, size=60_000)
+    model = BayesTreeClassifier().fit(random.normal(size=(60_000, 20)) + y[:, None], y)
+    folder = tmp_path_factory.mktemp("large")
+    model.save(folder / "model.safetensors")
+    queries = random.normal(size=(3, 20)) + 1
+    np.save(folder / "queries.npy", queries)
+    return model, queries, folder
+
+
+def ask(folder, how, limit):
+    arguments = [str(folder / "model.safetensors"), str(folder / "queries.npy"), how, str(limit)]
+    return subprocess.run([sys.executable, "-c", ASK, *arguments], capture_output=True, text=True)
+
+
+def test_answers_are_right_under_a_limit_below_the_size_of_the_model(saved):
+    model, queries, folder = saved
+    size = (folder / "model.safetensors").stat().st_size
+    limit = size // 3
+    done = ask(folder, "mapped", limit)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    np.testing.assert_array_equal(found["proba"], model.predict_proba(queries, budget=20))
+    assert found["memory"] < size / 50
+    assert 0 < found["resident"] < size / 2, "most of the file was never read"
+
+
+def test_the_limit_is_one_that_reading_the_model_breaks(saved):
+    *_, folder = saved
+    done = ask(folder, "whole", (folder / "model.safetensors").stat().st_size // 3)
+    assert done.returncode != 0
+    assert "do not fit in memory" in done.stderr
+
+
+def test_memory_is_what_the_arrays_take(saved):
+    model, _, folder = saved
+    arrays = sum(array.nbytes for array in model.forest_.arrays().values())
+    assert arrays <= model.memory_bytes_ < 2.5 * arrays  # growing arrays keep room
+    assert load(folder / "model.safetensors").memory_bytes_ == pytest.approx(arrays, rel=0.01)
