@@ -12,8 +12,8 @@ from anystream.connectors.items import Items
 from anystream.runtime.schedulers.early_ends import EarlyEnds
 from anystream.runtime.schedulers.protocol import AnswersOnce, Plan, Situation, capped, check_most
 
-_MARGIN = 1.5  # a batch may last this much longer than expected before the clock ends it
-_SLICE = 0.25  # a batch takes at most this part of the time that its first record has left
+_MARGIN = 1.5  # a batch may last this much longer than expected before the clock ends it, or
+_SLICE = 0.25  # this part of the time that its first record has left; no batch is meant to take longer
 _MOST_GIVEN, _LEAST_GIVEN = 0.95, 0.05  # bounds of the part of the time that is given out: estimates err
 _LATE_IN_TIME = 0.75  # answers that took more than this part of their time were too close
 _SHORTEST_S = 0.0002
@@ -72,17 +72,17 @@ class DeadlineShare(AnswersOnce):
             return Plan(n, 0, now + _MARGIN * max(situation.batch_s, cost.of(n, 0)))
 
         left = self._time_left(situation, deadlines)[n_late:]
-        first = float(left[0])
         share = self._share(situation, left)
         limit = capped(self._ends.allowance(share), self.most)
         guess = min(share, 1000.0 if self.most is None else self.most)
-        duration = min(situation.batch_s, max((float(deadlines[n_late]) - now) * _SLICE, _SHORTEST_S))
+        hard = float(deadlines[n_late]) - now
+        duration = min(situation.batch_s, max(hard * _SLICE, _SHORTEST_S))
         seconds = max(duration - cost.call, cost.call)
         n = int(min(seconds / (cost.record + guess * cost.step), situation.most_records, len(left)))
         n = max(n, 1)
         expected = cost.of(n, guess)
         self._credit_s += _LATE_SHARE * expected if n_late else 0.0
-        until = now + min(max(first - cost.call, 0.0), _MARGIN * max(expected, duration))
+        until = now + min(max(hard - cost.call, 0.0), max(_MARGIN * max(expected, duration), _SLICE * hard))
         return Plan(slice(n_late, n_late + n), limit, until)
 
     def _time_left(self, situation: Situation, deadlines: NDArray[np.float64]) -> NDArray[np.float64]:
