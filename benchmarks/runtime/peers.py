@@ -2,9 +2,11 @@
 
 import sys
 import time
+from copy import copy
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from anystream.anytime.answer import Answer
 
@@ -21,8 +23,6 @@ class Peer:
         self.threads = threads
 
     def classify(self, X: Any, *, budget: Any) -> Answer:
-        from threadpoolctl import threadpool_limits
-
         if self.threads is None:
             proba = self.model.predict_proba(X)
         else:
@@ -65,12 +65,11 @@ def all_peers(X: Any, y: Any, test: Any, *, seed: int, only: list[str] | None, o
         print(f"training {name}", file=sys.stderr)
         if name.startswith("river"):
             model = River(model, np.unique(y))
-        model.fit(X, y)
+        with threadpool_limits(1):  # threads that spin for each other take minutes on a busy machine
+            model.fit(X, y)
         one = Peer(model, X.shape[1], np.unique(y), 1)
         peers[name] = one
         if not one_core and hasattr(model, "n_jobs") | name.startswith("Hist"):
-            from copy import copy
-
             twin = copy(model)
             if hasattr(twin, "n_jobs"):
                 twin.n_jobs = -1

@@ -8,6 +8,7 @@ from anystream.connectors.items import Items
 from anystream.runtime.gain_table import GainTable
 from anystream.runtime.queue import ItemQueue
 from anystream.runtime.schedulers import DeadlineShare, FixedBudget, MarginalGain, Situation, WaitingTime
+from anystream.runtime.schedulers.early_ends import EarlyEnds
 from anystream.runtime.step_cost import StepCost
 
 
@@ -47,6 +48,40 @@ def test_the_deadline_share_is_the_largest_with_which_nobody_is_late(seconds_lef
     assert in_time(share)
     alone = share * cost.step >= 0.24 * ends[0] - 0.001  # nobody gets more of the time that the first has left
     assert alone or not in_time((share + 1) / 0.95 + 1)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 50), st.booleans()), min_size=1, max_size=40),
+    st.floats(0.0, 60.0),
+)
+def test_an_allowance_costs_on_average_what_was_asked_for(ends, average):
+    seen = EarlyEnds()
+    steps, certified = np.array([n for n, _ in ends]), np.array([sure for _, sure in ends])
+    seen.see(Answer(steps, np.ones((len(ends), 1)), steps, certified, 0.0))
+    allowed = seen.allowance(average)
+    last = np.where(certified, steps, np.inf)
+    if allowed == np.inf:
+        assert last.mean() <= average
+    else:
+        assert np.minimum(last, allowed).mean() == pytest.approx(average)
+
+
+def test_only_the_latest_answers_say_who_stops_early():
+    seen = EarlyEnds()
+    ones = np.ones(400, dtype=int)
+    for certified in (True, True, False, False):
+        seen.see(Answer(ones, np.ones((400, 1)), ones, np.full(400, certified), 0.0))
+    assert seen.allowance(10.0) == 10.0
+
+
+def test_what_answers_leave_over_goes_to_the_others():
+    scheduler = DeadlineShare(aim=1.0)
+    found = situation([1.0] * 10)
+    before = scheduler.plan(found).steps
+    ones = np.ones(10, dtype=int)
+    answer = Answer(ones, np.ones((10, 1)), ones, np.arange(10) < 5, 0.0)
+    scheduler.final(found.queue.items(), answer, before, now=0.1)
+    assert scheduler.plan(found).steps == pytest.approx(2 * before, abs=2)  # half of them stop after one step
 
 
 def test_the_share_without_deadlines_is_the_cap_or_no_limit():
@@ -112,8 +147,8 @@ def table():
     return GainTable(levels, edges, gains, np.array([0.6, 0.8, 0.9]))
 
 
-def pool(steps, confidence, deadlines=None):
-    found = situation(np.full(len(steps), 9.0) if deadlines is None else deadlines, batch_s=0.01)
+def pool(steps, confidence, deadlines=None, cost=None):
+    found = situation(np.full(len(steps), 9.0) if deadlines is None else deadlines, batch_s=0.01, cost=cost)
     items = found.queue.take(len(steps))
     items.steps, items.confidence = np.array(steps), np.array(confidence)
     found.queue.put_back(items)
@@ -121,8 +156,19 @@ def pool(steps, confidence, deadlines=None):
 
 
 def test_whoever_has_no_answer_comes_first():
-    plan = MarginalGain(table()).plan(pool([0, -1, 4, -1], [0.2, 0.0, 0.2, 0.0]))
+    cost = StepCost(1e-9, 1e-5, 1e-3)
+    plan = MarginalGain(table()).plan(pool([0, -1, 4, -1], [0.2, 0.0, 0.2, 0.0], cost=cost))
     assert (plan.rows.tolist(), plan.steps) == ([1, 3], 0)
+
+
+def test_few_that_have_no_answer_wait_for_others_but_not_for_long():
+    cost = StepCost(1e-2, 1e-4, 1e-3)
+    scheduler = MarginalGain(table())
+    crowd = pool([0] * 40 + [-1], [0.2] * 40 + [0.0], cost=cost)
+    assert scheduler.plan(crowd).steps == 4  # one record is not worth a call of ten milliseconds, forty drafts are
+    later = Situation(crowd.queue, 2.0, cost, 0.01, 10_000, 0.0)
+    plan = scheduler.plan(later)
+    assert (plan.rows.tolist(), plan.steps) == ([40], 0)
 
 
 def test_the_next_steps_go_to_the_drafts_that_gain_most():

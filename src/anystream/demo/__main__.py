@@ -33,8 +33,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     X_train, X_test, y_train, y_test = _digits(options.seed)
     model = BayesTreeClassifier(
-        metric="diagonal", root_model=1.0, bandwidth="f0.15", budget=STEPS, seed=options.seed, n_jobs=2
-    )  # what "auto" finds, without the search
+        metric="diagonal",
+        covariance="diagonal",
+        bandwidth="f0.15",
+        decision="mixture",
+        budget=STEPS,
+        seed=options.seed,
+        n_jobs=2,
+    )
     fitting = time.perf_counter()
     model.fit(X_train, y_train)
     messages.print(f"[dim]fitted {len(X_train):,} images in {time.perf_counter() - fitting:.2f} s[/]")

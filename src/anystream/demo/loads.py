@@ -23,7 +23,7 @@ STEPS = 200
 DEADLINE_S = 0.1
 SLOT_S, BURST_SHARE, BURST_FACTOR = 0.05, 0.2, 4.0
 """The rate changes every `SLOT_S` seconds; a fifth of the slots are bursts, with four times the rate of the others."""
-_QUEUE_SHARE = 0.8  # the queue holds what the full budget can do in this part of the deadline
+_IN_TIME = 0.5  # part of the deadline: what the full budget can do in it is all that may wait for the full budget
 
 Watch = Callable[[str, float, Turn], None]
 """Called with the way, the load and each turn of the engine."""
@@ -73,12 +73,13 @@ def run_load(
 ) -> Load:
     """One stream, answered twice: with a share of the time for everyone, and with the same steps for everyone.
 
-    Both wait in a queue of the same size. What does not fit is answered at once at budget 0 by the first, and by the
-    second, which knows no such thing, given up: the longest-waiting first, who would be late.
+    Each has the queue that suits it. The first holds what comes in a deadline. The second holds no more than it can
+    answer in time, or all would be late; what does not fit is given up, the longest-waiting first.
     """
-    size = max(16, round(_QUEUE_SHARE * capacity * DEADLINE_S))
+    fixed_size = max(16, round(_IN_TIME * capacity * DEADLINE_S))
+    anytime_size = max(16, round(2 * LOADS[-1] * capacity * DEADLINE_S))
 
-    def run(way: str, scheduler: Scheduler, overflow: Overflow) -> Summary:
+    def run(way: str, scheduler: Scheduler, size: int, overflow: Overflow) -> Summary:
         time = clock()
         return Engine(
             model,
@@ -94,6 +95,6 @@ def run_load(
     return Load(
         factor,
         len(times),
-        run("anytime", DeadlineShare(most=STEPS), "answer_now"),
-        run("fixed", FixedBudget(STEPS), "shed_oldest"),
+        run("anytime", DeadlineShare(most=STEPS), anytime_size, "answer_now"),
+        run("fixed", FixedBudget(STEPS), fixed_size, "shed_oldest"),
     )

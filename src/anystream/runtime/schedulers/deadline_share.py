@@ -12,11 +12,12 @@ from anystream.connectors.items import Items
 from anystream.runtime.schedulers.early_ends import EarlyEnds
 from anystream.runtime.schedulers.protocol import AnswersOnce, Plan, Situation, capped, check_most
 
-_MARGIN = 1.5  # a batch may last this much longer than expected before the clock ends it
-_SLICE = 0.25  # a batch takes at most this part of the time that its first record has left
+_MARGIN = 1.5  # a batch may last this much longer than expected before the clock ends it, or
+_SLICE = 0.25  # this part of the time that its first record has left; no batch is meant to take longer
 _MOST_GIVEN, _LEAST_GIVEN = 0.95, 0.05  # bounds of the part of the time that is given out: estimates err
 _LATE_IN_TIME = 0.75  # answers that took more than this part of their time were too close
 _SHORTEST_S = 0.0002
+_FULLEST = 0.5  # part of the queue that may fill
 _LATE_SHARE = 0.125  # part of the time for records that are late already
 
 
@@ -40,11 +41,12 @@ class DeadlineShare(AnswersOnce):
     call, a record and a step, l_j the time left to what is aimed at (but at least a quarter of the time to the
     deadline), and e what calls and some care leave of the time, less after answers that came close to their
     deadlines; n is the smallest that any place allows. A record that waits alone gets a quarter of that at most:
-    others may come. n is what an answer takes on average: those that stop early, because nothing could change them,
-    leave time for the others, which may take more (`EarlyEnds`). All this is computed anew for every batch. Records
-    that cannot be in time any more hold nobody up: they are answered at budget 0 in an eighth of the time, or when
-    nobody else waits, or when they fill half of the queue. The defaults of `aim` and `headroom` were chosen in
-    simulations, by ``benchmarks.runtime.share_settings``.
+    others may come; nor may the queue fill by more than half, at the present rate of arrivals. n is what an answer
+    takes on average: those that stop early, because nothing could change them, leave time for the others, which may
+    take more (`EarlyEnds`). All this is computed anew for every batch. Records that cannot be in time any more hold
+    nobody up: they are answered at budget 0 in an eighth of the time, or when nobody else waits, or when they fill
+    half of the queue. The defaults of `aim` and `headroom` were chosen in simulations, by
+    ``benchmarks.runtime.share_settings``.
     """
 
     def __init__(self, *, most: int | None = None, aim: float = 0.5, headroom: float | None = None) -> None:
@@ -70,17 +72,17 @@ class DeadlineShare(AnswersOnce):
             return Plan(n, 0, now + _MARGIN * max(situation.batch_s, cost.of(n, 0)))
 
         left = self._time_left(situation, deadlines)[n_late:]
-        first = float(left[0])
         share = self._share(situation, left)
         limit = capped(self._ends.allowance(share), self.most)
         guess = min(share, 1000.0 if self.most is None else self.most)
-        duration = min(situation.batch_s, max(first * _SLICE, _SHORTEST_S))
+        hard = float(deadlines[n_late]) - now
+        duration = min(situation.batch_s, max(hard * _SLICE, _SHORTEST_S))
         seconds = max(duration - cost.call, cost.call)
         n = int(min(seconds / (cost.record + guess * cost.step), situation.most_records, len(left)))
         n = max(n, 1)
         expected = cost.of(n, guess)
         self._credit_s += _LATE_SHARE * expected if n_late else 0.0
-        until = now + min(max(first - cost.call, 0.0), _MARGIN * max(expected, duration))
+        until = now + min(max(hard - cost.call, 0.0), max(_MARGIN * max(expected, duration), _SLICE * hard))
         return Plan(slice(n_late, n_late + n), limit, until)
 
     def _time_left(self, situation: Situation, deadlines: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -110,6 +112,8 @@ class DeadlineShare(AnswersOnce):
     def _share(self, situation: Situation, left: NDArray[np.float64]) -> float:
         cost = situation.cost
         places = np.arange(1, len(left) + 1)
+        if situation.rate > 0.0:  # at this rate a longer wait than that would fill the queue
+            left = np.minimum(left, _FULLEST * situation.queue.capacity / situation.rate)
         use = self._given * (1.0 - cost.call / max(situation.batch_s, 2.0 * cost.call))
         seconds_each = use * float(np.min((left - cost.call) / places))
         seconds_each = min(seconds_each, max(situation.batch_s, _SLICE * float(left[0])))

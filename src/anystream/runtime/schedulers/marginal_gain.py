@@ -13,6 +13,7 @@ from anystream.runtime.schedulers.protocol import Plan, Situation
 _MARGIN = 1.5  # a batch may last this much longer than expected before the clock ends it
 _BATCHES_AHEAD = 3.0  # a draft goes out so many batches before its deadline, or
 _SHARE_AHEAD = 0.25  # when this part of its time is left, whichever is earlier
+_FRESH_WAITS = 0.125  # part of its time that a record waits for others to share a call with
 
 
 class MarginalGain:
@@ -28,7 +29,8 @@ class MarginalGain:
     Notes
     -----
     A draft of one level is asked again with the steps of the next. Levels grow by a factor of four, so that the work
-    done twice is a third at most; in return a batch is one native call on all cores. An answer goes out when it is
+    done twice is a third at most; in return a batch is one native call on all cores. Few records wait for others to
+    share a call with. An answer goes out when it is
     certified, when it has nothing more to gain, or shortly before its deadline.
     """
 
@@ -40,30 +42,40 @@ class MarginalGain:
         self._fresh_before = False  # the last batch gave first answers
 
     def plan(self, situation: Situation) -> Plan:
-        """In turn: whoever has no answer yet (always, if they fill a batch), and the drafts that gain most."""
+        """In turn: whoever has no answer yet, and the drafts that gain most; both in batches that are worth a call."""
         items = situation.queue.items()
-        cost, now = situation.cost, situation.now
         fresh = np.flatnonzero(items.steps < 0)
-        at_once = situation.records_for(self.table.levels[0])
-        if len(fresh) and (len(fresh) >= min(at_once, len(items)) or not self._fresh_before):
-            self._fresh_before = True
-            rows = fresh[:at_once]
-            return Plan(rows, self.table.levels[0], now + _MARGIN * max(situation.batch_s, cost.of(len(rows), 0)))
-        self._fresh_before = False
+        first = self.table.levels[0]
+        if len(fresh) and self._is_turn_of_fresh(situation, items, fresh):
+            return self._batch(situation, fresh[: situation.records_for(first)], first, fresh=True)
+        best: tuple[bool, float, NDArray[np.int64], int] | None = None
         reached = self.table.level_of(items.steps)
-        best: tuple[float, NDArray[np.int64], int] | None = None
         for level in np.unique(reached[items.steps >= 0]):
             at_level = np.flatnonzero(reached == level)
             gains = self.table.gain(int(level), items.confidence[at_level])
             steps = self.table.levels[level + 1]
-            n = situation.records_for(steps)
-            chosen = np.argsort(-gains, kind="stable")[:n]
-            value = float(gains[chosen].sum()) / cost.of(len(chosen), steps)
-            if best is None or value > best[0]:
-                best = value, at_level[chosen], steps
-        assert best is not None  # the queue is not empty
-        _, rows, steps = best
-        return Plan(rows, steps, now + _MARGIN * max(situation.batch_s, cost.of(len(rows), steps)))
+            chosen = np.argsort(-gains, kind="stable")[: situation.records_for(steps)]
+            value = float(gains[chosen].sum()) / situation.cost.of(len(chosen), steps)
+            worth = situation.is_worth_a_call(len(chosen), steps)
+            if best is None or (worth, value) > best[:2]:
+                best = worth, value, at_level[chosen], steps
+        if best is None or (len(fresh) and not best[0] and not self._fresh_before):
+            return self._batch(situation, fresh[: situation.records_for(first)], first, fresh=True)
+        return self._batch(situation, best[2], best[3], fresh=False)
+
+    def _is_turn_of_fresh(self, situation: Situation, items: Items, fresh: NDArray[np.int64]) -> bool:
+        first = self.table.levels[0]
+        if len(fresh) >= min(situation.records_for(first), len(items)):
+            return True
+        if self._fresh_before:
+            return False
+        waited = situation.now - items.arrival[fresh] >= _FRESH_WAITS * (items.deadline - items.arrival)[fresh]
+        return situation.is_worth_a_call(len(fresh), first) or bool(waited.any())
+
+    def _batch(self, situation: Situation, rows: NDArray[np.int64], steps: int, *, fresh: bool) -> Plan:
+        self._fresh_before = fresh
+        longest = max(situation.batch_s, situation.cost.of(len(rows), steps))
+        return Plan(rows, steps, situation.now + _MARGIN * longest)
 
     def due(self, situation: Situation) -> NDArray[np.int64] | None:
         """Drafts whose deadline is near; all of them at the end of the stream."""

@@ -53,6 +53,11 @@ class Situation:
         each = self.cost.record + steps * self.cost.step
         return int(min(max(seconds / each, 1.0), self.most_records, max(len(self.queue), 1)))
 
+    def is_worth_a_call(self, records: int, steps: float) -> bool:
+        """Whether so many records at `steps` each make a full batch, or the call a fifth of the whole at most."""
+        work = records * (self.cost.record + steps * self.cost.step)
+        return work >= 4.0 * self.cost.call or records >= self.records_for(steps)
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
