@@ -239,10 +239,14 @@ def check_answers_are_pure(estimator: Any) -> None:
 
 
 def check_queries_keep_their_model(estimator: Any) -> None:
-    """A query that was opened before the model learned on answers from the model as it was."""
+    """A query that was opened before the model learned on, or was fitted anew, answers from the model as it was."""
+    X, y = three_clusters()
+    query = estimator.fit(X, y).query(X[0]).refine(4)
+    label = query.label
+    estimator.fit(X, np.array([f"another {each}" for each in y]))
+    assert query.label == label, "fitting the model anew changed the classes of a query that was open"
     if not hasattr(estimator, "partial_fit"):
         return
-    X, y = three_clusters()
     estimator.fit(X, y)
     expected = estimator.query(X[0]).refine(9)
     query = estimator.query(X[0]).refine(4)

@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from anystream.anytime.base import AnytimeClassifierMixin
-from anystream.anytime.budget import Budget, BudgetLike
+from anystream.anytime.budget import Budget
 from anystream.anytime.class_labels import class_numbers, extend_classes
+from anystream.anytime.native_query import NativeQuery
 from anystream.anytime.query import Query
 from anystream.anytime.river_face import RiverFaceMixin
 from anystream.anytime.stream_file import stream_model_from_file, stream_model_to_file
@@ -234,39 +235,10 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
         return {name: column for column, name in enumerate(names)}
 
 
-class StreamQuery(Query):
+class StreamQuery(NativeQuery):
     """One record and what was found about it so far."""
 
-    __slots__ = ("_classes", "_model", "_native")
-
-    def __init__(self, model: StreamClassifier, native: Any) -> None:
-        self._model = model
-        self._native = native
-        self._classes = model.classes_  # as they were: the model may learn further ones
-
-    def refine(self, budget: BudgetLike = None) -> Self:
-        """Take steps while `budget` lasts (None: until nothing is left to do); return the query itself."""
-        if type(budget) is int and budget >= 0:
-            self._native.refine(budget)
-        else:
-            self._native.refine(*Budget.of(budget).limits())
-        return self
-
-    @property
-    def label(self) -> Any:
-        """The likeliest class so far."""
-        return self._classes[self._native.label()]
-
-    @property
-    def proba(self) -> NDArray[np.float64]:
-        """Probabilities of the classes so far, in the order of the classifier's `classes_`."""
-        proba: NDArray[np.float64] = self._native.proba()
-        return proba
-
-    @property
-    def steps(self) -> int:
-        """Steps taken so far."""
-        return int(self._native.steps)
+    __slots__ = ()
 
     @property
     def certified(self) -> bool:
@@ -274,22 +246,10 @@ class StreamQuery(Query):
         return bool(self._native.certified)
 
     @property
-    def exhausted(self) -> bool:
-        """Whether nothing is left to do."""
-        return bool(self._native.exhausted)
-
-    @property
     def state(self) -> bytes:
         """The steps so far, as bytes."""
         state: bytes = self._native.state()
         return state
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _resumed, (self._model, self.state)
-
-
-def _resumed(model: StreamClassifier, state: bytes) -> Query:
-    return model.query(state=state)
 
 
 def whole_number(name: str, value: object, least: int = 0) -> int:

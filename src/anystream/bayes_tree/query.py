@@ -2,50 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
-
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.anytime.budget import Budget, BudgetLike
-from anystream.anytime.query import Query
-
-if TYPE_CHECKING:
-    from anystream._native import BayesQuery
-    from anystream.bayes_tree.classifier import BayesTreeClassifier
+from anystream._native import BayesQuery
+from anystream.anytime.native_query import NativeQuery
 
 
-class BayesTreeQuery(Query):
-    """One record and the frontier of entries that represents each class for it."""
+class BayesTreeQuery(NativeQuery):
+    """One record and the frontier of entries that represents each class for it; a step reads a node."""
 
-    __slots__ = ("_model", "_native")
-
-    def __init__(self, model: BayesTreeClassifier, native: BayesQuery) -> None:
-        self._model = model
-        self._native = native
-
-    def refine(self, budget: BudgetLike = None) -> Self:
-        """Refine frontiers while `budget` lasts (None: to the leaves); return the query itself."""
-        if type(budget) is int and budget >= 0:
-            self._native.refine(budget)
-        else:
-            self._native.refine(*Budget.of(budget).limits())
-        return self
-
-    @property
-    def label(self) -> Any:
-        """The likeliest class so far."""
-        return self._model.classes_[self._native.label()]
-
-    @property
-    def proba(self) -> NDArray[np.float64]:
-        """Probabilities of the classes so far, in the order of the classifier's `classes_`."""
-        return self._native.proba()
-
-    @property
-    def steps(self) -> int:
-        """Refinements so far: nodes read."""
-        return self._native.steps
+    __slots__ = ()
+    _native: BayesQuery
 
     @property
     def certified(self) -> bool:
@@ -61,11 +29,6 @@ class BayesTreeQuery(Query):
         return self._native.proba_bounds().reshape(-1, 2)
 
     @property
-    def exhausted(self) -> bool:
-        """Whether every frontier has reached the leaves."""
-        return self._native.exhausted
-
-    @property
     def frontier(self) -> list[tuple[int, int, float]]:
         """The entries that now stand for the classes: class number, node (-1: an object), log2 of n_e g(x)."""
         return self._native.frontier()
@@ -79,10 +42,3 @@ class BayesTreeQuery(Query):
     def state(self) -> bytes:
         """The frontiers, as bytes."""
         return self._native.state()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _resumed, (self._model, self.state)
-
-
-def _resumed(model: BayesTreeClassifier, state: bytes) -> Query:
-    return model.query(state=state)

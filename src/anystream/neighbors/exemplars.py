@@ -10,30 +10,14 @@ from numpy.typing import NDArray
 from anystream import _native
 from anystream._native import Counter, StopToken
 from anystream.anytime.budget import Budget
+from anystream.anytime.native_query import OpenQuery
 from anystream.neighbors.distances import Distance
 
 Answers = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]
 
 
-class OpenQuery(Protocol):
-    """One classification in progress, as the native core offers it."""
-
-    @property
-    def steps(self) -> int:
-        """Exemplars compared so far."""
-
-    @property
-    def exhausted(self) -> bool:
-        """No further exemplar can change the label."""
-
-    def refine(self, steps: int = -1, nanoseconds: int = -1, stop: StopToken | None = None) -> int:
-        """Compare further exemplars within the limits (-1: none); return the steps taken."""
-
-    def label(self) -> int:
-        """The number of the likeliest class."""
-
-    def proba(self) -> NDArray[np.float64]:
-        """The shares of the votes."""
+class ExemplarQuery(OpenQuery, Protocol):
+    """One classification among exemplars in progress."""
 
     def state(self) -> tuple[Any, ...]:
         """What is needed, beside the record, to go on later."""
@@ -79,11 +63,11 @@ class Exemplars:
         self.gallery.answer_in_stages(values, first, k, stages, threads, out.reshape(-1))
         return out
 
-    def open(self, record: Any, k: int) -> OpenQuery:
+    def open(self, record: Any, k: int) -> ExemplarQuery:
         """A query at budget 0."""
         return self.gallery.query(self._row(record), k)
 
-    def resume(self, record: Any, k: int, state: tuple[Any, ...]) -> OpenQuery:
+    def resume(self, record: Any, k: int, state: tuple[Any, ...]) -> ExemplarQuery:
         """A query that was suspended."""
         return self.gallery.resume(self._row(record), k, state)
 
