@@ -1,4 +1,4 @@
-// Covariances, margin maximisation and metrics for Python: the pieces that work without a forest.
+// Covariances and margin maximisation for Python: the pieces that work without a forest.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
@@ -7,9 +7,7 @@
 #include <cmath>
 
 #include "anystream/bayes_tree/covariance_table.hpp"
-#include "anystream/bayes_tree/learned_metric.hpp"
 #include "anystream/bayes_tree/margin.hpp"
-#include "anystream/bayes_tree/metric.hpp"
 #include "anystream/bayes_tree/static_mixture.hpp"
 #include "anystream/parallel.hpp"
 #include "bindings.hpp"
@@ -190,40 +188,6 @@ void bind_bayes_margin(nb::module_& m) {
         "points"_a.noconvert(), "labels"_a.noconvert(), "prior"_a.noconvert(), "component_class"_a.noconvert(),
         "weight"_a.noconvert(), "mean"_a.noconvert(), "covariance"_a.noconvert(), "kappa"_a, "lambda_"_a,
         "The objective F and the sums C, M and S (lower triangles) that its gradient is made of, for tests.");
-    m.def(
-        "neighbour_gradient",
-        [](Matrix<double> z, Vector<std::int32_t> labels, Vector<double> weight, OutVector<double> gradient) {
-            require_equal("length of labels", labels.size(), z.shape(0));
-            require_equal("length of weight", weight.size(), z.shape(1));
-            require_equal("length of gradient", gradient.size(), z.shape(1));
-            const nb::gil_scoped_release unlocked;
-            return neighbour_gradient(as_span(z), as_span(labels), as_span(weight), as_span(gradient));
-        },
-        "z"_a.noconvert(), "labels"_a.noconvert(), "weight"_a.noconvert(), "gradient"_a.noconvert(),
-        "How well the neighbours of each row classify it under weighted distances, and its gradient by log weights.");
-    m.def(
-        "apply_metric",
-        [](Matrix<double> records, Vector<double> knots, Vector<double> levels, Vector<double> shift,
-           Vector<double> factor, Vector<double> matrix, OutMatrix<double> out) {
-            const std::size_t d = shift.size();
-            if (records.shape(1) != d)
-                throw std::invalid_argument("records have " + std::to_string(records.shape(1)) + " features, fit saw " +
-                                            std::to_string(d) + "; pass the same columns");
-            require_equal("columns of out", out.shape(1), d);
-            require_equal("rows of out", out.shape(0), records.shape(0));
-            require_equal("length of levels", levels.size(), knots.size());
-            if (d == 0 || knots.size() % d != 0) throw std::invalid_argument("knots do not fit the features");
-            if (factor.size() != 0) require_equal("length of factor", factor.size(), d);
-            if (matrix.size() != 0) require_equal("values of matrix", matrix.size(), d * d);
-            const Metric metric{d, as_span(knots), as_span(levels), as_span(shift), as_span(factor), as_span(matrix)};
-            const std::size_t rows = records.shape(0);
-            if (rows == 1) return apply_metric(metric, records.data(), out.data());
-            const nb::gil_scoped_release unlocked;
-            for (std::size_t i = 0; i < rows; ++i) apply_metric(metric, records.data() + i * d, out.data() + i * d);
-        },
-        "records"_a.noconvert(), "knots"_a.noconvert(), "levels"_a.noconvert(), "shift"_a.noconvert(),
-        "factor"_a.noconvert(), "matrix"_a.noconvert(), "out"_a.noconvert(),
-        "Records in the space of a metric: each feature along its curve, shifted, then a linear map.");
 }
 
 }  // namespace anystream::bindings

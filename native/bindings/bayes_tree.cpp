@@ -20,6 +20,7 @@
 #include "anystream/bayes_tree/construction.hpp"
 #include "anystream/bayes_tree/forest.hpp"
 #include "anystream/bayes_tree/kernels.hpp"
+#include "anystream/bayes_tree/metric.hpp"
 #include "anystream/bayes_tree/query.hpp"
 #include "anystream/parallel.hpp"
 #include "bindings.hpp"
@@ -88,9 +89,19 @@ void require_finite(std::span<const double> values) {
 }
 
 void require_width(const Forest& forest, std::size_t features) {
-    if (features != forest.dimensions())
-        throw std::invalid_argument("records have " + std::to_string(features) + " features, fit saw " +
-                                    std::to_string(forest.dimensions()) + "; pass the same columns");
+    require_record_width(features, forest.dimensions());
+}
+
+/// A record that may be asked about, in the space of the trees; valid until the thread's next one.
+const double* in_tree_space(const Forest& forest, const Metric* metric, const Vector<double>& x) {
+    require_width(forest, x.size());
+    require_finite(as_span(x));
+    if (metric == nullptr) return x.data();
+    require_equal("features of the metric", metric->dimensions(), forest.dimensions());
+    thread_local std::vector<double> mapped;
+    mapped.resize(x.size());
+    metric->apply(x.data(), mapped.data());
+    return mapped.data();
 }
 
 /// Queries live as long as Python holds them; the memory of the last one to go serves the next.
@@ -101,11 +112,9 @@ Query& spare_query() {
 
 class ForestQuery {
   public:
-    ForestQuery(SharedForest forest, const QuerySettings& settings, Vector<double> x)
+    ForestQuery(SharedForest forest, const QuerySettings& settings, const Metric* metric, const Vector<double>& x)
         : forest_(std::move(forest)), query_(std::move(spare_query())) {
-        require_width(*forest_, x.size());
-        require_finite(as_span(x));
-        query_.open(*forest_, settings, x.data());
+        query_.open(*forest_, settings, in_tree_space(*forest_, metric, x));
     }
     ForestQuery(SharedForest forest, nb::bytes state) : forest_(std::move(forest)) {
         query_.resume(*forest_, {reinterpret_cast<const std::byte*>(state.data()), state.size()});
@@ -134,11 +143,13 @@ class ForestQuery {
         query_.posterior_bounds(out);
         return to_numpy(std::move(out));
     }
-    [[nodiscard]] nb::bytes state() const {
+    [[nodiscard]] nb::bytes state() {
+        query_.read_roots(*forest_);
         const auto bytes = query_.suspend();
         return nb::bytes(bytes.data(), bytes.size());
     }
-    [[nodiscard]] std::vector<std::tuple<std::int32_t, std::int32_t, double>> frontier() const {
+    [[nodiscard]] std::vector<std::tuple<std::int32_t, std::int32_t, double>> frontier() {
+        query_.read_roots(*forest_);
         std::vector<std::tuple<std::int32_t, std::int32_t, double>> rows;
         for (const auto& entry : query_.frontier()) rows.emplace_back(entry.point_class, entry.child, entry.log2_value);
         return rows;
@@ -325,13 +336,11 @@ std::unique_ptr<ForestHandle> merge(const std::vector<const ForestHandle*>& part
 
 /// One record without the ceremony of a batch: the workspace belongs to the thread.
 template <typename Result>
-Result one(const ForestHandle& handle, const QuerySettings& settings, Vector<double> x, std::int64_t steps,
-           Result (*result)(const Query&, std::size_t classes)) {
+Result one(const ForestHandle& handle, const QuerySettings& settings, const Vector<double>& x, std::int64_t steps,
+           const Metric* metric, Result (*result)(const Query&, std::size_t classes)) {
     Query& query = spare_query();
     const SharedForest forest = share_unlocked(handle);
-    require_width(*forest, x.size());
-    require_finite(as_span(x));
-    query.open(*forest, settings, x.data());
+    query.open(*forest, settings, in_tree_space(*forest, metric, x));
     query.refine(*forest, {.steps = steps < 0 ? Limits::kUnlimited : steps});
     return result(query, forest->classes());
 }
@@ -432,10 +441,10 @@ void bind_bayes_tree(nb::module_& m) {
              "Every array of the forest, by name, read-only; `ordered` lays the nodes out as queries descend.")
         .def(
             "query",
-            [](const ForestHandle& h, const QuerySettings& settings, Vector<double> x) {
-                return std::make_unique<ForestQuery>(share_unlocked(h), settings, x);
+            [](const ForestHandle& h, const QuerySettings& settings, Vector<double> x, const Metric* metric) {
+                return std::make_unique<ForestQuery>(share_unlocked(h), settings, metric, x);
             },
-            "settings"_a, "x"_a.noconvert(), "Open a query: the root entries are evaluated.")
+            "settings"_a, "x"_a.noconvert(), "metric"_a.none() = nb::none(), "Open a query, which then has an answer.")
         .def(
             "resume",
             [](const ForestHandle& h, nb::bytes state) {
@@ -444,20 +453,24 @@ void bind_bayes_tree(nb::module_& m) {
             "state"_a, "Go on with a query that was suspended.")
         .def(
             "label_one",
-            [](const ForestHandle& h, const QuerySettings& settings, Vector<double> x, std::int64_t steps) {
-                return one<std::size_t>(h, settings, x, steps, [](const Query& q, std::size_t) { return q.label(); });
+            [](const ForestHandle& h, const QuerySettings& settings, Vector<double> x, std::int64_t steps,
+               const Metric* metric) {
+                return one<std::size_t>(h, settings, x, steps, metric,
+                                        [](const Query& q, std::size_t) { return q.label(); });
             },
-            "settings"_a, "x"_a.noconvert(), "steps"_a, "The number of one record's likeliest class.")
+            "settings"_a, "x"_a.noconvert(), "steps"_a, "metric"_a.none() = nb::none(),
+            "The number of one record's likeliest class.")
         .def(
             "proba_one",
-            [](const ForestHandle& h, const QuerySettings& settings, Vector<double> x, std::int64_t steps) {
-                return one<std::vector<double>>(h, settings, x, steps, [](const Query& q, std::size_t classes) {
+            [](const ForestHandle& h, const QuerySettings& settings, Vector<double> x, std::int64_t steps,
+               const Metric* metric) {
+                return one<std::vector<double>>(h, settings, x, steps, metric, [](const Query& q, std::size_t classes) {
                     std::vector<double> out(classes);
                     q.posterior(out);
                     return out;
                 });
             },
-            "settings"_a, "x"_a.noconvert(), "steps"_a, "One record's probabilities.")
+            "settings"_a, "x"_a.noconvert(), "steps"_a, "metric"_a.none() = nb::none(), "One record's probabilities.")
         .def(
             "answer",
             [](const ForestHandle& h, const QuerySettings& settings, Matrix<double> records, std::int64_t steps,

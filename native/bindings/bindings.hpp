@@ -65,6 +65,12 @@ inline void require_equal(const char* what, std::size_t got, std::size_t expecte
                                 std::to_string(expected));
 }
 
+inline void require_record_width(std::size_t got, std::size_t known) {
+    if (got == known) return;
+    throw std::invalid_argument("records have " + std::to_string(got) + " features, fit saw " + std::to_string(known) +
+                                "; pass the same columns");
+}
+
 /// How far a piece of work has come; any thread may look at it.
 struct Counter {
     std::atomic<std::int64_t> value{0};
@@ -80,6 +86,7 @@ struct Counter {
 }
 
 void bind_stop(nb::module_& m);
+void bind_bayes_metric(nb::module_& m);
 void bind_bayes_tree(nb::module_& m);
 void bind_tree_shape(nb::module_& m);
 void bind_subspace(nb::module_& m);

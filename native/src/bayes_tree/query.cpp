@@ -12,6 +12,7 @@ namespace anystream::bayes_tree {
 namespace {
 
 constexpr float kMostAbove = 500.0F;  // values may exceed the origin by this power of two before it is moved
+constexpr double kNoVote = -2e30;     // log2: of a class without objects; votes are above -1e30
 constexpr double kCancelled = 1e-7;   // a sum that fell below this share of its peak is added up anew
 
 /// k of qbk for this number of classes.
@@ -65,7 +66,25 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const doub
     key_.resize(classes_);
     make_room(forest);
     ask_root_model(forest, x);
+    roots_read_ = false;
 
+    const NodeView roots = forest.roots();
+    std::size_t populated = 0;
+    for (std::size_t c = 0; c < classes_; ++c) {
+        const std::int32_t root = roots.child(c);
+        populated += root != kNothing;
+        open_classes_ += root >= 0;
+        if (root == kNothing && !vote_.empty()) vote_[c] = kNoVote;
+    }
+    if (populated < 2) open_classes_ = 0;  // one class: the answer is certain
+    // The root model answers alone before the first step: many a record needs no tree.
+    if (vote_.empty() || settings_.certify) read_roots(forest);
+    if (settings_.certify) open_certificate(forest);
+}
+
+void Query::read_roots(const Forest& forest) {
+    if (roots_read_) return;
+    roots_read_ = true;
     const NodeView roots = forest.roots();
     evaluate(forest, roots, 0);
     for (std::size_t c = 0; c < classes_; ++c) {  // every class starts at its own origin
@@ -73,7 +92,6 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const doub
         above_origin_[c] = log2_value_[c] - static_cast<float>(state_[c].origin);
     }
     kernels().powers_of_two(above_origin_.data(), 0.0F, round_up_to_8(classes_), value_.data());
-    std::size_t populated = 0;
     for (std::size_t c = 0; c < classes_; ++c) {
         ClassState& state = state_[c];
         state.entries.clear();
@@ -83,16 +101,10 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const doub
         state.since = 0;
         state.sum = 0.0;
         const std::int32_t root = roots.child(c);
-        if (root != kNothing) {
-            ++populated;
-            add_entry(forest, c, root, c);
-            if (root >= 0) ++open_classes_;
-        }
+        if (root != kNothing) add_entry(forest, c, root, c);
         state.peak = state.sum;
+        if (!settings_.certify) order(c);
     }
-    if (populated < 2) open_classes_ = 0;  // one class: the answer is certain
-    if (settings_.certify) open_certificate(forest);
-    for (std::size_t c = 0; c < classes_; ++c) order(c);
 }
 
 void Query::make_room(const Forest& forest) {
@@ -247,6 +259,7 @@ std::size_t Query::next_class(const Forest& forest) {
 
 bool Query::step(const Forest& forest) {
     if (certified()) return false;
+    read_roots(forest);
     const std::size_t c = settings_.certify ? widest_class() : next_class(forest);
     if (c == classes_) throw DamagedForest("the tree is damaged: its densities are not numbers");
     if (++steps_ > static_cast<std::int64_t>(forest.nodes()))
@@ -323,13 +336,17 @@ void Query::posterior(std::span<double> out) const {
     Scaled most;
     thread_local std::vector<Scaled> scores;
     scores.resize(classes_);
+    const bool votes = !decided_ && !vote_.empty();
     for (std::size_t c = 0; c < classes_; ++c) {
-        scores[c] = score(c);
-        if (!decided_ && !vote_.empty() && scores[c].fraction > 0.0) {
+        if (votes && steps_ == 0) {  // the trees may not have been looked at
+            scores[c] = vote_[c] == kNoVote ? Scaled{} : Scaled::of(1.0, 0.0);
+        } else {
+            scores[c] = score(c);
+        }
+        if (votes && scores[c].fraction > 0.0) {
             const double power = steps_ == 0 ? vote_[c] : settings_.root_weight * vote_[c];
             const double whole = std::floor(power);
-            scores[c] = Scaled::of((steps_ == 0 ? 1.0 : scores[c].fraction) * std::exp2(power - whole),
-                                   (steps_ == 0 ? 0.0 : scores[c].exponent) + whole);
+            scores[c] = Scaled::of(scores[c].fraction * std::exp2(power - whole), scores[c].exponent + whole);
         }
         if (most < scores[c]) most = scores[c];
     }
@@ -355,6 +372,7 @@ void Query::open_certificate(const Forest& forest) {
     certificate_.open(forest, x_, missing_, log2_factor);
     for (std::size_t c = 0; c < classes_; ++c) add_up_bounds(forest, c);
     decided_ = !exhausted() && certificate_.decided();
+    for (std::size_t c = 0; c < classes_; ++c) order(c);
 }
 
 /// Entries of a query for a certificate are ordered by how far their bounds are apart.

@@ -90,6 +90,7 @@ void Query::resume(const Forest& forest, std::span<const std::byte> bytes) {
         next.decided_ = !next.exhausted() && next.certificate_.decided();
     }
     for (std::size_t c = 0; c < next.classes_; ++c) next.order(c);
+    next.roots_read_ = true;
     next.make_room(forest);
     *this = std::move(next);
 }

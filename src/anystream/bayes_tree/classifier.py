@@ -337,7 +337,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
             yield out[:, stage]
 
     def _open_query(self, row: NDArray[np.float64]) -> Query:
-        return BayesTreeQuery(self, self.forest_.query(self._query_settings(self.plan_), self._mapped_row(row)))
+        return BayesTreeQuery(self, self.forest_.query(self._query_settings(self.plan_), row, self._native_metric))
 
     def _resume_query(self, state: Any) -> Query:
         if not isinstance(state, bytes):
@@ -345,10 +345,10 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         return BayesTreeQuery(self, self.forest_.resume(state))
 
     def _label_row(self, row: NDArray[np.float64]) -> int:
-        return self.forest_.label_one(self._query_settings(self.plan_), self._mapped_row(row), self.budget)
+        return self.forest_.label_one(self._query_settings(self.plan_), row, self.budget, self._native_metric)
 
     def _proba_row(self, row: NDArray[np.float64]) -> list[float]:
-        return self.forest_.proba_one(self._query_settings(self.plan_), self._mapped_row(row), self.budget)
+        return self.forest_.proba_one(self._query_settings(self.plan_), row, self.budget, self._native_metric)
 
     def _learn_rows(self, rows: NDArray[np.float64], labels: NDArray[Any]) -> None:
         if not hasattr(self, "forest_"):
@@ -434,10 +434,11 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         )
 
     def _mapped(self, records: NDArray[np.float64]) -> NDArray[np.float64]:
-        return records if self._metric is None else self._metric.apply(records)
+        return records if self._metric is None else self._metric.apply(records, self._threads())
 
-    def _mapped_row(self, row: NDArray[np.float64]) -> NDArray[np.float64]:
-        return row if self._metric is None else self._metric.apply(row[np.newaxis])[0]
+    @property
+    def _native_metric(self) -> _native.BayesMetric | None:
+        return None if self._metric is None else self._metric.native
 
     def _check_parameters(self) -> None:
         """Refuse parameters that make no sense before anything is learned."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Self
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,10 +36,15 @@ class Metric:
     factor: NDArray[np.float64] = field(default_factory=_nothing)  # (d,) or nothing
     matrix: NDArray[np.float64] = field(default_factory=_nothing)  # (d * d,) row j: what feature j adds; or nothing
 
-    def apply(self, records: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Records, one per row, in the space of the metric."""
+    @cached_property
+    def native(self) -> _native.BayesMetric:
+        """The same for native code."""
+        return _native.BayesMetric(self.shift, self.knots, self.levels, self.factor, self.matrix)
+
+    def apply(self, records: NDArray[np.float64], threads: int = 0) -> NDArray[np.float64]:
+        """Records, one per row, in the space of the metric; 0 threads are one per core."""
         out = np.empty_like(records)
-        _native.apply_metric(records, self.knots, self.levels, self.shift, self.factor, self.matrix, out)
+        self.native.apply(records, threads, out)
         return out
 
     def widened(self, n_features: int) -> Self:
@@ -65,6 +71,12 @@ class Metric:
         )
 
     __hash__ = None  # type: ignore[assignment]  # arrays have no hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # nobody changes it
 
 
 def check_metric(metric: object) -> tuple[str, ...]:

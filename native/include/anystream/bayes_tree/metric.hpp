@@ -3,21 +3,21 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
+#include <vector>
 
 namespace anystream::bayes_tree {
 
-/// Borrowed arrays; an empty one stands for a step that is left out.
+/// An empty array stands for a step that is left out.
 struct Metric {
-    std::size_t dimensions;
-    std::span<const double> knots;   // (d, k) ascending values of each feature, all equal: it stays as it is
-    std::span<const double> levels;  // (d, k) what they become; linear in between, constant outside
-    std::span<const double> shift;   // (d,) subtracted
-    std::span<const double> factor;  // (d,) diagonal map, or
-    std::span<const double> matrix;  // (d, d) full map; a missing value counts as `shift` here
-};
+    std::vector<double> knots;   // (d, k) ascending values of each feature, all equal: it stays as it is
+    std::vector<double> levels;  // (d, k) what they become; linear in between, constant outside
+    std::vector<double> shift;   // (d,) subtracted
+    std::vector<double> factor;  // (d,) diagonal map, or
+    std::vector<double> matrix;  // (d, d) full map; a missing value counts as `shift` here
 
-/// y = map(curve(x) - shift) for one record. x and y must not overlap.
-void apply_metric(const Metric& metric, const double* x, double* y) noexcept;
+    [[nodiscard]] std::size_t dimensions() const noexcept { return shift.size(); }
+    /// y = map(curve(x) - shift) for one record. x and y must not overlap.
+    void apply(const double* x, double* y) const noexcept;
+};
 
 }  // namespace anystream::bayes_tree

@@ -40,8 +40,11 @@ struct QuerySettings {
 /// Reusable: `open` starts a new query in the memory of the last one. One thread at a time.
 class Query {
   public:
-    /// Evaluates the root entries: after this there is an answer.
+    /// After this there is an answer: the root model's, or that of the root entries if there is none.
     void open(const Forest& forest, const QuerySettings& settings, const double* x);
+
+    /// Evaluates the root entries unless that is done. The first step does it; `frontier` and `suspend` need it.
+    void read_roots(const Forest& forest);
 
     /// One refinement: the most promising entry of the class whose turn it is gives way to its children. False if
     /// there is nothing left to refine, or the label is certified.
@@ -123,6 +126,7 @@ class Query {
     std::size_t classes_ = 0;
     std::int64_t steps_ = 0;
     std::size_t open_classes_ = 0;  // classes with something left to refine
+    bool roots_read_ = false;
     bool missing_ = false;
     bool decided_ = false;             // the certificate settles the label
     std::vector<float> x_;             // standardised
