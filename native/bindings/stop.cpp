@@ -13,8 +13,12 @@ void bind_stop(nb::module_& m) {
         .def("set", &StopFlag::set, "End the work that looks at this token.")
         .def("clear", &StopFlag::clear, "Make the token usable again.")
         .def("is_set", &StopFlag::is_set, "Whether the token was set.");
-    nb::class_<Counter>(m, "Counter", "How far a piece of native work has come.")
+    nb::class_<Counter>(m, "Counter", "How far a piece of work has come.")
         .def(nb::init<>())
+        .def(
+            "add",
+            [](Counter& counter, std::int64_t more) { counter.value.fetch_add(more, std::memory_order_relaxed); },
+            "more"_a = 1, "Count on.")
         .def_prop_ro("value", [](const Counter& counter) { return counter.value.load(std::memory_order_relaxed); });
     m.attr("isa") = isa_name(isa_level());
     m.def("thread_count", &thread_count, "requested"_a = 0, "The number of threads that a request stands for.");

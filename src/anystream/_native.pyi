@@ -24,9 +24,12 @@ class StopToken:
         """Whether the token was set."""
 
 class Counter:
-    """How far a piece of native work has come."""
+    """How far a piece of work has come."""
 
     def __init__(self) -> None: ...
+
+    def add(self, more: int = 1) -> None:
+        """Count on."""
 
     @property
     def value(self) -> int: ...

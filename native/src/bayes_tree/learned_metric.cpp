@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "anystream/bayes_tree/kernels.hpp"
 #include "anystream/portable_math.hpp"
@@ -11,8 +12,8 @@ namespace anystream::bayes_tree {
 
 namespace {
 
-constexpr double kInvisible = -30.0;  // log of a kernel, relative to the nearest, that no longer counts
-constexpr double kNegligible = 1e-9;  // of a probability
+constexpr float kInvisible = -45.0F;  // log2 of a kernel, relative to the nearest, that no longer counts
+constexpr float kNothing = -2000.0F;  // log2 of 0, as far as powers_of_two goes
 
 }  // namespace
 
@@ -26,32 +27,30 @@ double neighbour_gradient(std::span<const double> z, std::span<const std::int32_
     }
     double objective = 0.0;
     std::fill(gradient.begin(), gradient.end(), 0.0);
-    std::vector<float> x(d), distance(lanes);
-    std::vector<double> kernel(n);
+    std::vector<float> x(d), log2_kernel(lanes), pull(lanes, 0.0F), square(d);
+    std::vector<double> kernel(lanes);
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t k = 0; k < d; ++k) x[k] = column[k * lanes + i];
-        kernels().shared_exponents(x.data(), column.data(), root.data(), d, lanes, distance.data());
+        kernels().shared_exponents(x.data(), column.data(), root.data(), d, lanes, log2_kernel.data());
         float nearest = std::numeric_limits<float>::infinity();
         for (std::size_t j = 0; j < n; ++j)
-            if (j != i) nearest = std::min(nearest, distance[j]);
-        double all = 0.0, right = 0.0;
-        for (std::size_t j = 0; j < n; ++j) {
-            const double apart = static_cast<double>(nearest) - static_cast<double>(distance[j]);
-            kernel[j] = j != i && apart > kInvisible ? portable_exp(apart) : 0.0;
-            all += kernel[j];
-            if (label[j] == label[i]) right += kernel[j];
+            if (j != i) nearest = std::min(nearest, log2_kernel[j]);
+        for (float& value : log2_kernel) {
+            value = (nearest - value) * static_cast<float>(std::numbers::log2e);
+            if (value < kInvisible) value = kNothing;  // numbers so small that processors are slow with them
         }
+        kernels().powers_of_two(log2_kernel.data(), 0.0F, lanes, kernel.data());
+        kernel[i] = 0.0;
+        double wrong = 0.0, right = 0.0;
+        for (std::size_t j = 0; j < n; ++j) (label[j] == label[i] ? right : wrong) += kernel[j];
         if (!(right > 0.0)) continue;
+        const double all = right + wrong;
         objective += portable_log(right / all);
-        for (std::size_t j = 0; j < n; ++j) {
-            if (kernel[j] == 0.0) continue;
-            const double pull = (label[j] == label[i] ? kernel[j] / right : 0.0) - kernel[j] / all;
-            if (std::abs(pull) < kNegligible) continue;
-            for (std::size_t k = 0; k < d; ++k) {
-                const double apart = z[j * d + k] - z[i * d + k];
-                gradient[k] -= pull * weight[k] * apart * apart;
-            }
-        }
+        const double of_right = 1.0 / right - 1.0 / all, of_wrong = -1.0 / all;
+        for (std::size_t j = 0; j < n; ++j)
+            pull[j] = static_cast<float>(kernel[j] * (label[j] == label[i] ? of_right : of_wrong));
+        kernels().weighted_squares(x.data(), column.data(), pull.data(), d, lanes, square.data());
+        for (std::size_t k = 0; k < d; ++k) gradient[k] -= weight[k] * static_cast<double>(square[k]);
     }
     const auto rows = static_cast<double>(std::max<std::size_t>(n, 1));
     for (double& value : gradient) value /= rows;

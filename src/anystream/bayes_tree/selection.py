@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from numbers import Real
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from anystream.bayes_tree.bandwidth import parse_bandwidth
 from anystream.bayes_tree.metric import Metric, learn_metric
+from anystream.progress import run_with_progress
 
 if TYPE_CHECKING:
-    from anystream._native import BayesForest
+    from anystream._native import BayesForest, Counter, StopToken
     from anystream.bayes_tree.classifier import BayesTreeClassifier
 
 CANDIDATES = (None, "whiten", "diagonal", "quantile", "quantile+whiten", "quantile+diagonal")
@@ -24,7 +25,8 @@ CANDIDATES = (None, "whiten", "diagonal", "quantile", "quantile+whiten", "quanti
 _FACTORS = (1.0, 0.3, 0.1, 3.0)  # of the kernel's variance
 _WEIGHTS = (0.1, 0.3, 1.0, 3.0)  # of the roots' vote
 _STAGES = np.array([0, 1, 2, 5, 10, 20, 50, 100, 200])
-_MOST_JUDGED, _ENOUGH_JUDGED, _MOST_BUILT = 2000, 1000, 20_000
+_FIRST_JUDGED, _MOST_JUDGED, _ENOUGH_JUDGED, _MOST_BUILT = 500, 2000, 1000, 20_000
+_FINALISTS = 4  # candidates that are judged by more than the first objects
 _ITERATIONS = 12  # of margin maximisation: most of the gain comes with the first ten
 _MOST_FEATURES = 128  # more make the root model's covariances too large to be worth it
 _LEAST_JUDGED = 30  # fewer say nothing
@@ -43,33 +45,41 @@ class Plan:
 def choose(model: BayesTreeClassifier, points: NDArray[np.float64], labels: NDArray[np.int32]) -> Plan:
     """The plan that answers held-out quarters of the data best.
 
-    Judged by the mean accuracy over the first 200 steps. One thing is chosen after the other, the metric first; a
-    candidate replaces an earlier one only if it is better. Each of the four quarters is held out in turn until enough
-    objects have been judged.
+    Judged by the mean accuracy over the first 200 steps. One thing is chosen after the other: the metric, the width,
+    the decision, the vote; a candidate replaces an earlier one only if it is better. Each of the four quarters is held
+    out in turn until enough objects have been judged; only the best after the first ones are judged by all.
     """
     open_metric = model.metric == "auto"
     open_vote = model.root_model == "auto" and points.shape[1] <= _MOST_FEATURES
-    vote = _WEIGHTS[1] if open_vote else None
-    if isinstance(model.root_model, Real):
-        vote = float(model.root_model)
+    vote = float(model.root_model) if isinstance(model.root_model, Real) else None
     start = Plan(None if open_metric else model.metric, 1.0, model.decision, vote)
     quarters = _quarters(labels, model.seed)
-    if not (open_metric or open_vote) or labels.max() < 1:
+    if not (open_metric or open_vote) or labels.max() < 1 or len(quarters[0]) < _LEAST_JUDGED:
         return start
-    if len(quarters[0]) < _LEAST_JUDGED:
-        return replace(start, root_weight=None) if open_vote else start
-    trial = _Trial(model, points, labels, quarters, start.root_weight)
-    best = start
-    if open_metric:
-        factors = _FACTORS if parse_bandwidth(model.bandwidth)[0] == "factor" else (1.0,)
-        # A metric changes what the width means: it is tried with two of them.
-        pairs = ((metric, factor) for metric in CANDIDATES for factor in factors[:2])
-        best = trial.best(best, (replace(best, metric=metric, factor=factor) for metric, factor in pairs))
-        best = trial.best(best, (replace(best, factor=factor) for factor in factors[2:]))
-        best = trial.best(best, (replace(best, decision=decision) for decision in ("ensemble", "mixture")))
-    if open_vote:
-        best = trial.best(best, (replace(best, root_weight=weight) for weight in (0.0, *_WEIGHTS)))
-    return best
+    widths = _FACTORS if parse_bandwidth(model.bandwidth)[0] == "factor" else (1.0,)
+
+    def judge(done: Counter, stop: StopToken) -> Plan:
+        trial = _Trial(model, points, labels, quarters, done, stop)
+        best = start
+        if open_metric:
+            # A metric changes what the width means: it is tried with two of them.
+            pairs = [(metric, width) for metric in CANDIDATES for width in widths[:2]]
+            best = trial.best([replace(best, metric=metric, factor=width) for metric, width in pairs])
+            best = trial.best([best, *(replace(best, factor=width) for width in widths[2:])])
+            best = trial.best([best, *(replace(best, decision=decision) for decision in _others(best.decision))])
+        if open_vote:
+            best = trial.best([replace(best, root_weight=weight) for weight in (0.0, *_WEIGHTS)])
+        return best
+
+    candidates = len(CANDIDATES) * len(widths[:2]) + len(widths) + len(_DECISIONS) + len(_WEIGHTS)
+    return run_with_progress(judge, total=candidates, what="choosing by held-out objects")
+
+
+_DECISIONS = ("ensemble", "mixture")
+
+
+def _others(decision: str) -> tuple[str, ...]:
+    return tuple(other for other in _DECISIONS if other != decision)
 
 
 def _quarters(labels: NDArray[np.int32], seed: int) -> list[NDArray[np.int64]]:
@@ -79,18 +89,17 @@ def _quarters(labels: NDArray[np.int32], seed: int) -> list[NDArray[np.int64]]:
     return [np.random.default_rng(seed).permutation(by_class[part::4]) for part in range(4)]
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Part:
-    """Objects to build from and objects to judge by."""
+    """Objects of a held-out quarter to judge by."""
 
-    points: NDArray[np.float64]
-    labels: NDArray[np.int32]
+    quarter: int
     queries: NDArray[np.float64]
     answers: NDArray[np.int32]
 
 
 class _Trial:
-    """Forests of parts of the data, judged on the rest; each is built once."""
+    """Forests of three quarters of the data, judged on the fourth; each is built once."""
 
     def __init__(
         self,
@@ -98,65 +107,83 @@ class _Trial:
         points: NDArray[np.float64],
         labels: NDArray[np.int32],
         quarters: list[NDArray[np.int64]],
-        root_weight: float | None,
+        done: Counter,
+        stop: StopToken,
     ) -> None:
-        self._model, self._classes, self._root_weight = model, int(labels.max()) + 1, root_weight
-        self._parts: list[_Part] = []
+        self._model, self._points, self._labels, self._quarters = model, points, labels, quarters
+        self._classes, self._done, self._stop = int(labels.max()) + 1, done, stop
+        self._parts: list[_Part] = []  # the first is for the first heat
         judged = 0
-        for held_out in range(4):
+        for quarter in range(4):
+            cuts = (0, _FIRST_JUDGED, _MOST_JUDGED) if quarter == 0 else (0, _MOST_JUDGED)
+            for first, last in pairwise(cuts):
+                chosen = quarters[quarter][first:last]
+                if len(chosen) > 0:
+                    self._parts.append(_Part(quarter, points[chosen], labels[chosen]))
+                    judged += len(chosen)
             if judged >= _ENOUGH_JUDGED:
                 break
-            judge = quarters[held_out][:_MOST_JUDGED]
-            build = np.concatenate([quarters[q] for q in range(4) if q != held_out])
-            if len(build) > _MOST_BUILT:
-                build = np.random.default_rng(model.seed).permutation(build)[:_MOST_BUILT]
-            build.sort()
-            self._parts.append(_Part(points[build], labels[build], points[judge], labels[judge]))
-            judged += len(judge)
+        self._built: dict[int, tuple[NDArray[np.float64], NDArray[np.int32]]] = {}
         self._metrics: dict[tuple[int, str], Metric] = {}
         self._forests: dict[tuple[int, str | None, float], BayesForest] = {}
-        self._scores: dict[Plan, float] = {}
+        self._judged: dict[tuple[int, Plan], NDArray[np.bool_]] = {}
 
-    def best(self, present: Plan, others: Iterable[Plan]) -> Plan:
-        """The plan of the highest score; the present one if no other is better."""
-        for plan in others:
-            if self.score(plan) > self.score(present):
-                present = plan
-        return present
+    def best(self, plans: list[Plan]) -> Plan:
+        """The plan of the highest score; of equals the first."""
+        if len(plans) == 1:
+            return plans[0]
+        heat = []
+        for plan in plans:
+            heat.append(self._score(plan, 1))
+            self._done.add()
+        ranked = np.argsort(-np.array(heat), kind="stable")
+        finalists = [plans[place] for place in sorted(ranked[:_FINALISTS])]
+        return max(finalists, key=lambda plan: self._score(plan, len(self._parts)))
 
-    def score(self, plan: Plan) -> float:
-        """Mean accuracy over the first 200 steps."""
-        if plan not in self._scores:
-            right = np.concatenate([self._right(number, plan) for number in range(len(self._parts))])
-            self._scores[plan] = float(np.trapezoid(right.mean(axis=0), _STAGES) / _STAGES[-1])
-        return self._scores[plan]
+    def _score(self, plan: Plan, parts: int) -> float:
+        """Mean accuracy over the first 200 steps on the first parts."""
+        right = np.concatenate([self._right(part, plan) for part in range(parts)])
+        return float(np.trapezoid(right.mean(axis=0), _STAGES) / _STAGES[-1])
 
     def _right(self, number: int, plan: Plan) -> NDArray[np.bool_]:
-        """Whether each judged object of a part is classified rightly at each stage."""
-        part = self._parts[number]
-        labels = np.empty((len(part.queries), len(_STAGES)), dtype=np.int32)
-        forest, queries = self._forest(number, plan), self._mapped(number, plan.metric, part.queries)
-        forest.label_in_stages(self._model._query_settings(plan), queries, _STAGES, self._model._threads(), labels)
-        return np.asarray(labels == part.answers[:, np.newaxis])
+        """Whether each object of a part is classified rightly at each stage."""
+        if (number, plan) not in self._judged:
+            if self._stop.is_set():
+                raise KeyboardInterrupt
+            part = self._parts[number]
+            labels = np.empty((len(part.queries), len(_STAGES)), dtype=np.int32)
+            forest, queries = self._forest(part.quarter, plan), self._mapped(part.quarter, plan.metric, part.queries)
+            forest.label_in_stages(self._model._query_settings(plan), queries, _STAGES, self._model._threads(), labels)
+            self._judged[number, plan] = np.asarray(labels == part.answers[:, np.newaxis])
+        return self._judged[number, plan]
 
-    def _mapped(self, number: int, metric: str | None, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _outside(self, quarter: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """Objects to build from when this quarter is held out, and their classes."""
+        if quarter not in self._built:
+            build = np.concatenate([self._quarters[other] for other in range(4) if other != quarter])
+            if len(build) > _MOST_BUILT:
+                build = np.random.default_rng(self._model.seed).permutation(build)[:_MOST_BUILT]
+            build.sort()
+            self._built[quarter] = self._points[build], self._labels[build]
+        return self._built[quarter]
+
+    def _mapped(self, quarter: int, metric: str | None, points: NDArray[np.float64]) -> NDArray[np.float64]:
         if metric is None:
             return points
-        if (number, metric) not in self._metrics:
-            part = self._parts[number]
-            learned = learn_metric(metric, part.points, part.labels, self._model.seed)
-            self._metrics[number, metric] = learned
-        return self._metrics[number, metric].apply(points)
+        if (quarter, metric) not in self._metrics:
+            self._metrics[quarter, metric] = learn_metric(metric, *self._outside(quarter), self._model.seed)
+        return self._metrics[quarter, metric].apply(points, self._model._threads())
 
-    def _forest(self, number: int, plan: Plan) -> BayesForest:
-        key = number, plan.metric, plan.factor
+    def _forest(self, quarter: int, plan: Plan) -> BayesForest:
+        key = quarter, plan.metric, plan.factor
         if key not in self._forests:
-            part = self._parts[number]
-            points = self._mapped(number, plan.metric, part.points)
-            with_roots = replace(plan, root_weight=self._root_weight)  # whichever plan comes first
+            points, labels = self._outside(quarter)
+            mapped, trees_alone = self._mapped(quarter, plan.metric, points), replace(plan, root_weight=None)
             self._forests[key] = self._model._build(
-                with_roots, points, part.labels, self._classes, margin_iterations=_ITERATIONS
+                trees_alone, mapped, labels, self._classes, stop=self._stop, margin_iterations=_ITERATIONS
             )
+        if plan.root_weight is not None and not self._forests[key].has_root_model:
+            self._model._train_root_model(self._forests[key], self._stop, _ITERATIONS)
         return self._forests[key]
 
 

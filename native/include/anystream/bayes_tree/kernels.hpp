@@ -47,6 +47,9 @@ struct Kernels {
     /// out[l] = sum_j ((x[j] - mean[j, l]) * precision[j])^2: all entries are kernels of one class.
     void (*shared_exponents)(const float* x, const float* mean, const float* precision, std::size_t dimensions,
                              std::size_t lanes, float* out);
+    /// out[j] = sum_l weight[l] * (x[j] - mean[j, l])^2, for learning; lanes are a multiple of 8.
+    void (*weighted_squares)(const float* x, const float* mean, const float* weight, std::size_t dimensions,
+                             std::size_t lanes, float* out);
     /// out[i] = 2^(log2_value[i] - origin), 0 where that is below 2^-1000; the caller keeps it below 2^1000.
     void (*powers_of_two)(const float* log2_value, float origin, std::size_t count, double* out);
     /// |W z|^2 for the panels of covariance.hpp; z has 8 values per panel, zeros behind the last dimension.
