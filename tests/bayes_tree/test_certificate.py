@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anystream import BayesTreeClassifier
 from anystream.anytime.checks import check_anytime_classifier
+from bayes_tree.plain import plain
 
 ALL = 10**9
 
@@ -44,7 +44,7 @@ cases = given(
 def test_a_certified_label_is_that_of_the_exhausted_mixture(seed, n, d, classes, kind, bandwidth):
     X, y = draw(seed, n, d, classes, kind)
     half = n // 2 + classes
-    model = BayesTreeClassifier(bandwidth=bandwidth, fanout=3 + seed % 6, n_jobs=1).fit(X[:half], y[:half])
+    model = plain(bandwidth=bandwidth, fanout=3 + seed % 6, n_jobs=1).fit(X[:half], y[:half])
     if half < n:
         model.partial_fit(X[half:], y[half:])
     queries = np.vstack([X[:15], draw(seed + 1, 15, d, classes, kind)[0]])
@@ -64,7 +64,7 @@ def test_a_certified_label_is_that_of_the_exhausted_mixture(seed, n, d, classes,
 @settings(deadline=None)
 def test_bounds_hold_the_exhausted_probabilities(seed, n, d, classes, kind, bandwidth):
     X, y = draw(seed, n, d, classes, kind)
-    model = BayesTreeClassifier(bandwidth=bandwidth, decision="mixture", n_jobs=1).fit(X, y)
+    model = plain(bandwidth=bandwidth, decision="mixture", n_jobs=1).fit(X, y)
     for x in (X[seed % n], draw(seed + 1, 8, d, classes, kind)[0][0]):
         end = model.set_params(refine_for="accuracy").query(x).refine(ALL).proba
         query = model.set_params(refine_for="certificate").query(x)
@@ -79,7 +79,7 @@ def test_bounds_hold_the_exhausted_probabilities(seed, n, d, classes, kind, band
 
 def test_certificates_come_long_before_exhaustion():
     X, y = draw(0, 3000, 6, 3, "plain")
-    model = BayesTreeClassifier(refine_for="certificate").fit(X[:-200], y[:-200])
+    model = plain(refine_for="certificate").fit(X[:-200], y[:-200])
     answer = model.classify(X[-200:], budget=ALL)
     every = model.set_params(refine_for="accuracy").classify(X[-200:], budget=ALL)
     assert answer.certified.all()
@@ -88,7 +88,7 @@ def test_certificates_come_long_before_exhaustion():
 
 def test_the_vote_of_the_root_model_is_part_of_the_certificate():
     X, y = draw(1, 600, 4, 3, "plain")
-    model = BayesTreeClassifier(root_model=0.7, decision="mixture").fit(X, y)
+    model = plain(root_model=0.7, decision="mixture").fit(X, y)
     end = model.classify(X, budget=ALL)
     answer = model.set_params(refine_for="certificate").classify(X, budget=ALL)
     clear = np.sort(end.proba, axis=1)[:, -1] > np.sort(end.proba, axis=1)[:, -2] * (1 + 1e-5)
@@ -96,7 +96,7 @@ def test_the_vote_of_the_root_model_is_part_of_the_certificate():
 
 
 def test_queries_for_a_certificate_keep_the_contract():
-    check_anytime_classifier(BayesTreeClassifier(refine_for="certificate"))
+    check_anytime_classifier(plain(refine_for="certificate"))
 
 
 @pytest.mark.parametrize(
@@ -111,4 +111,4 @@ def test_queries_for_a_certificate_keep_the_contract():
 def test_what_cannot_be_certified_is_refused(parameters, message):
     X, y = draw(0, 20, 2, 2, "plain")
     with pytest.raises(ValueError, match=message):
-        BayesTreeClassifier(**parameters).fit(X, y)
+        plain(**parameters).fit(X, y)

@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from anystream import BayesTreeClassifier, Budget
 from anystream.bayes_tree.classifier import CONSTRUCTIONS
+from bayes_tree.plain import plain
 
 
 def blobs(n=200, d=4, classes=3, seed=0):
@@ -22,7 +23,7 @@ def blobs(n=200, d=4, classes=3, seed=0):
 
 def test_answers_improve_with_the_budget():
     X, y = load_digits(return_X_y=True)
-    model = BayesTreeClassifier().fit(X[::2], y[::2])
+    model = plain().fit(X[::2], y[::2])
     right = [(model.predict(X[1::2], budget=budget) == y[1::2]).mean() for budget in (0, 5, 200)]
     assert right[0] > 0.85
     assert right[0] < right[1] <= right[2] + 0.01
@@ -34,7 +35,7 @@ def test_answers_improve_with_the_budget():
 @pytest.mark.parametrize("decision", ["mixture", "ensemble", "nearest"])
 def test_every_variant_learns_iris(bandwidth, inner_variance, decision):
     X, y = load_iris(return_X_y=True)
-    model = BayesTreeClassifier(bandwidth=bandwidth, inner_variance=inner_variance, decision=decision)
+    model = plain(bandwidth=bandwidth, inner_variance=inner_variance, decision=decision)
     assert (model.fit(X[::2], y[::2]).predict(X[1::2]) == y[1::2]).mean() > 0.85
 
 
@@ -42,9 +43,9 @@ def test_every_variant_learns_iris(bandwidth, inner_variance, decision):
 def test_every_construction_ends_at_the_same_kernel_density_and_learns_on(construction):
     X, y = load_digits(return_X_y=True)
     train, test = slice(0, 600), slice(600, 900)
-    model = BayesTreeClassifier(construction=construction, decision="mixture").fit(X[train], y[train])
+    model = plain(construction=construction, decision="mixture").fit(X[train], y[train])
     assert model.forest_.objects == 600
-    by_default = BayesTreeClassifier(decision="mixture").fit(X[train], y[train])
+    by_default = plain(decision="mixture").fit(X[train], y[train])
     np.testing.assert_allclose(
         model.predict_proba(X[test], budget=Budget()),
         by_default.predict_proba(X[test], budget=Budget()),
@@ -62,8 +63,8 @@ def test_every_construction_ends_at_the_same_kernel_density_and_learns_on(constr
 @pytest.mark.parametrize("descent", ["global_best", "breadth_first", "depth_first"])
 def test_descents_differ_on_the_way_and_agree_at_the_end(descent):
     X, y = blobs()
-    best = BayesTreeClassifier(decision="mixture").fit(X, y)
-    other = BayesTreeClassifier(decision="mixture", descent=descent).fit(X, y)
+    best = plain(decision="mixture").fit(X, y)
+    other = plain(decision="mixture", descent=descent).fit(X, y)
     np.testing.assert_allclose(
         other.predict_proba(X, budget=Budget()), best.predict_proba(X, budget=Budget()), rtol=1e-4, atol=1e-9
     )
@@ -81,10 +82,10 @@ def test_inserting_after_a_bulk_load_is_nearly_as_good_as_loading_everything():
     X, y = load_digits(return_X_y=True)
     train, test = np.arange(0, len(X), 2), np.arange(1, len(X), 2)
     half = len(train) // 2
-    whole = BayesTreeClassifier().fit(X[train], y[train]).score(X[test], y[test])
-    grown = BayesTreeClassifier().fit(X[train[:half]], y[train[:half]])
+    whole = plain().fit(X[train], y[train]).score(X[test], y[test])
+    grown = plain().fit(X[train[:half]], y[train[:half]])
     assert grown.partial_fit(X[train[half:]], y[train[half:]]).score(X[test], y[test]) > whole - 0.02
-    alone = BayesTreeClassifier().partial_fit(X[train], y[train])
+    alone = plain().partial_fit(X[train], y[train])
     assert alone.score(X[test], y[test]) > whole - 0.03
 
 
@@ -178,9 +179,9 @@ def test_merged_parts_answer_at_the_end_as_a_model_of_the_whole():
     X, y = blobs(300)
     names = np.array(["x", "y", "z"])[y]
     alike = {"decision": "mixture", "root_model": 0.3}  # a weight chosen on a part may differ
-    parts = [BayesTreeClassifier(**alike).fit(X[i::3], names[i::3]) for i in range(3)]
+    parts = [plain(**alike).fit(X[i::3], names[i::3]) for i in range(3)]
     merged = BayesTreeClassifier.merge(parts)
-    whole = BayesTreeClassifier(**alike).fit(X, names)
+    whole = plain(**alike).fit(X, names)
     assert merged.classes_.tolist() == ["x", "y", "z"]
     np.testing.assert_allclose(
         merged.predict_proba(X, budget=Budget()), whole.predict_proba(X, budget=Budget()), rtol=1e-4, atol=1e-8
@@ -237,7 +238,7 @@ def test_answers_and_learning_may_run_in_threads_of_their_own():
     [
         ({"fanout": 2}, "fanout is 2; use 3 to 64"),
         ({"fanout": 7.5}, "fanout is 7.5; use a whole number"),
-        ({"bandwidth": "silverman"}, "bandwidth is 'silverman'; use 'langley', 'haerdle' or 'f'"),
+        ({"bandwidth": "silverman"}, "bandwidth is 'silverman'; use 'auto', 'langley', 'haerdle' or 'f'"),
         ({"bandwidth": "f0"}, "bandwidth is 'f0'"),
         ({"inner_variance": "min"}, "inner_variance is 'min'; use one of plain, max"),
         ({"construction": "magic"}, "construction is 'magic'; use one of em_top_down, goldberger"),
@@ -322,7 +323,7 @@ def test_records_under_one_deadline_advance_together(seconds):
     """Whenever the clock ends a group, nobody is more than one round ahead: eight steps, or a quarter of those done."""
     random = np.random.default_rng(0)
     y = random.integers(5, size=20_000)
-    model = BayesTreeClassifier(covariance="diagonal", n_jobs=1).fit(random.normal(size=(20_000, 8)) + y[:, None], y)
+    model = plain(covariance="diagonal", n_jobs=1).fit(random.normal(size=(20_000, 8)) + y[:, None], y)
     answer = model.classify(random.normal(size=(30, 8)) + 2, budget=Budget(seconds=seconds))
     behind = answer.steps[~answer.certified]
     if len(behind):

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
-from anystream import BayesTreeClassifier, _native, load
+from anystream import _native, load
+from bayes_tree.plain import plain
 from reference import bayes_tree as reference
 from reference import covariance as blocks_reference
 
@@ -164,10 +165,10 @@ def test_the_first_answer_is_that_of_the_covariances(seed, d, block):
 
 def test_blocks_of_one_feature_are_the_diagonal_model():
     X, y = objects(1, 200, 4, 3)
-    diagonal = BayesTreeClassifier(covariance="diagonal", root_model=None).fit(X, y)
-    single = BayesTreeClassifier(covariance=1, root_model=None).fit(X, y)
-    whole = BayesTreeClassifier(covariance=4, root_model=None).fit(X, y)
-    full = BayesTreeClassifier(covariance="full", root_model=None).fit(X, y)
+    diagonal = plain(covariance="diagonal").fit(X, y)
+    single = plain(covariance=1).fit(X, y)
+    whole = plain(covariance=4).fit(X, y)
+    full = plain(covariance="full").fit(X, y)
     assert np.array_equal(diagonal.predict_proba(X, budget=3), single.predict_proba(X, budget=3))
     assert np.array_equal(whole.predict_proba(X, budget=3), full.predict_proba(X, budget=3))
     assert not np.array_equal(diagonal.predict_proba(X, budget=0), full.predict_proba(X, budget=0))
@@ -176,7 +177,7 @@ def test_blocks_of_one_feature_are_the_diagonal_model():
 def test_the_exhausted_mixture_does_not_depend_on_covariances():
     X, y = objects(2, 200, 4, 3)
     models = [
-        BayesTreeClassifier(covariance=covariance, covariance_levels=9, decision="mixture", root_model=None).fit(X, y)
+        plain(covariance=covariance, covariance_levels=9, decision="mixture").fit(X, y)
         for covariance in ("diagonal", "full", 2)
     ]
     first, *others = [model.predict_proba(X, budget=10**6) for model in models]
@@ -187,9 +188,7 @@ def test_the_exhausted_mixture_does_not_depend_on_covariances():
 @pytest.mark.parametrize("covariance", ["full", 2])
 def test_covariances_survive_files_pickles_and_learning(tmp_path, covariance):
     X, y = objects(3, 400, 5, 3)
-    model = BayesTreeClassifier(covariance=covariance, covariance_levels=3, root_model=0.3, seed=1).fit(
-        X[:200], y[:200]
-    )
+    model = plain(covariance=covariance, covariance_levels=3, root_model=0.3, seed=1).fit(X[:200], y[:200])
     model.partial_fit(X[200:260], y[200:260])
     model.save(tmp_path / "model.safetensors")
     for twin in (
@@ -208,7 +207,7 @@ def test_covariances_survive_files_pickles_and_learning(tmp_path, covariance):
 def test_dependent_and_constant_features_are_harmless(seed):
     X, y = objects(seed, 80, 3, 2)
     X = np.column_stack([X, X[:, 0], 2 * X[:, 1] - X[:, 2], np.full(len(X), 7.0)])
-    model = BayesTreeClassifier(root_model="auto").fit(X, y)
+    model = plain(root_model="auto").fit(X, y)
     for budget in (0, 1, 50):
         assert np.isfinite(model.predict_proba(X, budget=budget)).all()
     assert np.isfinite(model.predict_proba(X * 1e6, budget=3)).all()
@@ -218,19 +217,19 @@ def test_a_record_with_a_missing_value_sees_the_diagonal():
     X, y = objects(5, 200, 4, 2)
     Q = X[:20].copy()
     Q[:, 2] = np.nan
-    full = BayesTreeClassifier(root_model=None, decision="mixture").fit(X, y)
-    diagonal = BayesTreeClassifier(root_model=None, decision="mixture", covariance="diagonal").fit(X, y)
+    full = plain(decision="mixture").fit(X, y)
+    diagonal = plain(decision="mixture", covariance="diagonal").fit(X, y)
     assert np.array_equal(full.predict_proba(Q, budget=0), diagonal.predict_proba(Q, budget=0))
 
 
 def test_a_class_that_grows_under_insertion_keeps_covariances_at_its_root():
     X, y = objects(6, 3000, 3, 2)
-    model = BayesTreeClassifier(root_model=None).fit(X[:400], y[:400])
+    model = plain().fit(X[:400], y[:400])
     model.partial_fit(X[400:], y[400:])
     arrays = model.forest_.arrays()
     roots = arrays["class_root"]
     assert (arrays["node_covariance"][roots] >= 0).all()
-    whole = BayesTreeClassifier(root_model=None).fit(X, y)
+    whole = plain().fit(X, y)
     agree = (model.predict(X, budget=0) == whole.predict(X, budget=0)).mean()
     assert agree > 0.98
 
@@ -246,4 +245,4 @@ def test_a_class_that_grows_under_insertion_keeps_covariances_at_its_root():
 def test_bad_parameters_are_refused(parameters, message):
     X, y = objects(0, 30, 2, 2)
     with pytest.raises(ValueError, match=message):
-        BayesTreeClassifier(**parameters).fit(X, y)
+        plain(**parameters).fit(X, y)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anystream import BayesTreeClassifier
+from bayes_tree.plain import plain
 from reference.bayes_tree import structure
 
 matplotlib.use("Agg")
@@ -26,7 +26,7 @@ def sample(seed=0, n=200, d=3, classes=3):
 @settings(deadline=None)
 def test_levels_are_those_of_a_plain_walk(seed, n, construction):
     X, y = sample(seed, n)
-    model = BayesTreeClassifier(construction=construction, fanout=4).fit(X, y)
+    model = plain(construction=construction, fanout=4).fit(X, y)
     arrays = model.forest_.arrays()
     children, _ = structure(arrays, X.shape[1])
 
@@ -53,7 +53,7 @@ def test_levels_are_those_of_a_plain_walk(seed, n, construction):
 
 def test_a_description_is_printed_and_drawn():
     X, y = sample()
-    description = BayesTreeClassifier().fit(X, y).tree_.describe()
+    description = plain().fit(X, y).tree_.describe()
     lines = str(description).splitlines()
     assert lines[0].startswith("3 trees, 200 objects")
     assert len(lines) == 2 + len(description.levels)
@@ -64,7 +64,7 @@ def test_a_description_is_printed_and_drawn():
 @pytest.mark.parametrize("steps", [0, 5, 10**6])
 def test_a_picture_of_a_frontier_shows_every_entry_once(steps):
     X, y = sample()
-    model = BayesTreeClassifier().fit(X, y)
+    model = plain().fit(X, y)
     query = model.query(X[0]).refine(steps)
     ax = model.tree_.plot_frontier(query, features=(2, 0))
     nodes = [node for _, node, _ in query.frontier if node >= 0]
@@ -78,6 +78,6 @@ def test_a_picture_of_a_frontier_shows_every_entry_once(steps):
 
 def test_a_feature_that_is_not_there_is_refused():
     X, y = sample()
-    model = BayesTreeClassifier().fit(X, y)
+    model = plain().fit(X, y)
     with pytest.raises(ValueError, match="feature 3 is not one of the 3"):
         model.tree_.plot_frontier(model.query(X[0]), features=(0, 3))

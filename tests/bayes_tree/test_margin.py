@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris
 
-from anystream import BayesTreeClassifier, _native, load
+from anystream import _native, load
 from anystream.bayes_tree import StaticMixtureClassifier
+from bayes_tree.plain import plain
 from reference import margin as reference
 
 
@@ -160,9 +161,9 @@ def test_a_static_mixture_of_one_component_is_gaussian_naive_bayes():
 def test_margin_maximisation_lifts_the_first_answers_of_a_tree(covariance):
     X, y = load_digits(return_X_y=True)
     X = X[:, X.std(axis=0) > 2]
-    plain = BayesTreeClassifier(covariance=covariance, root_model=None).fit(X[::2], y[::2])
-    moved = BayesTreeClassifier(covariance=covariance, root_model=None, margin_levels=2).fit(X[::2], y[::2])
-    right = [(model.predict(X[::2], budget=0) == y[::2]).mean() for model in (plain, moved)]
+    still = plain(covariance=covariance).fit(X[::2], y[::2])
+    moved = plain(covariance=covariance, margin_levels=2).fit(X[::2], y[::2])
+    right = [(model.predict(X[::2], budget=0) == y[::2]).mean() for model in (still, moved)]
     assert right[1] >= right[0]
     assert not np.array_equal(plain.predict_proba(X, budget=1), moved.predict_proba(X, budget=1))
     # kernels never move: the exhausted mixture is the same
@@ -186,7 +187,7 @@ def test_every_level_has_an_objective_that_never_falls():
 def test_the_root_model_answers_alone_at_first_and_then_votes():
     X, y = load_digits(return_X_y=True)
     X = X[:, X.std(axis=0) > 2]
-    alone, voting = BayesTreeClassifier(root_model=None), BayesTreeClassifier(root_model=0.3)
+    alone, voting = plain(), plain(root_model=0.3)
     for model in (alone, voting):
         model.fit(X[::2], y[::2])
     first = [(model.predict(X[1::2], budget=0) == y[1::2]).mean() for model in (alone, voting)]
@@ -202,14 +203,14 @@ def test_the_root_model_answers_alone_at_first_and_then_votes():
 
 def test_without_weight_the_root_model_answers_before_the_first_step_only():
     X, y = load_iris(return_X_y=True)
-    silent, alone, voting = (BayesTreeClassifier(root_model=weight).fit(X, y) for weight in (0.0, None, 1.0))
+    silent, alone, voting = (plain(root_model=weight).fit(X, y) for weight in (0.0, None, 1.0))
     assert np.array_equal(silent.predict_proba(X, budget=0), voting.predict_proba(X, budget=0))
     assert np.array_equal(silent.predict_proba(X, budget=3), alone.predict_proba(X, budget=3))
 
 
 def test_the_root_model_survives_files_pickles_and_suspended_queries(tmp_path):
     X, y = load_iris(return_X_y=True)
-    model = BayesTreeClassifier(root_model=1.0).fit(X, y)
+    model = plain(root_model=1.0).fit(X, y)
     assert model.forest_.has_root_model
     model.save(tmp_path / "model.safetensors")
     for twin in (pickle.loads(pickle.dumps(model)), load(tmp_path / "model.safetensors", mmap=True)):
@@ -222,7 +223,7 @@ def test_the_root_model_survives_files_pickles_and_suspended_queries(tmp_path):
 
 def test_the_root_model_stays_until_a_class_or_a_feature_appears():
     X, y = load_iris(return_X_y=True)
-    model = BayesTreeClassifier(root_model=1.0).fit(X[::2], y[::2])
+    model = plain(root_model=1.0).fit(X[::2], y[::2])
     vote = model.predict_proba(X, budget=0)
     model.partial_fit(X[1::2], y[1::2])
     assert np.array_equal(model.predict_proba(X, budget=0), vote)
@@ -235,14 +236,14 @@ def test_a_record_with_a_missing_value_is_answered_by_the_trees():
     X, y = load_iris(return_X_y=True)
     Q = X.copy()
     Q[:, 1] = np.nan
-    voting = BayesTreeClassifier(root_model=1.0).fit(X, y)
-    alone = BayesTreeClassifier(root_model=None).fit(X, y)
+    voting = plain(root_model=1.0).fit(X, y)
+    alone = plain().fit(X, y)
     assert np.array_equal(voting.predict_proba(Q, budget=4), alone.predict_proba(Q, budget=4))
 
 
 def test_the_weight_is_chosen_on_training_data_and_the_choice_is_repeatable():
     X, y = load_digits(return_X_y=True)
-    models = [BayesTreeClassifier(root_model="auto", n_jobs=jobs).fit(X[::3], y[::3]) for jobs in (1, 2)]
+    models = [plain(root_model="auto", n_jobs=jobs).fit(X[::3], y[::3]) for jobs in (1, 2)]
     assert models[0].plan_.root_weight is not None
     assert models[0].plan_ == models[1].plan_
     assert np.array_equal(models[0].predict_proba(X[:99]), models[1].predict_proba(X[:99]))
@@ -261,4 +262,4 @@ def test_the_weight_is_chosen_on_training_data_and_the_choice_is_repeatable():
 def test_bad_parameters_are_refused(parameters, message):
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=message):
-        BayesTreeClassifier(**parameters).fit(X, y)
+        plain(**parameters).fit(X, y)

@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits, load_iris
 from anystream import BayesTreeClassifier, _native, load
 from anystream.bayes_tree.metric import Metric, learn_metric
 from anystream.bayes_tree.selection import CANDIDATES
+from bayes_tree.plain import plain
 from reference import metric as reference
 
 NAMES = [name for name in CANDIDATES if name is not None]
@@ -87,8 +88,8 @@ def test_the_learned_diagonal_finds_the_feature_that_matters():
     metric = learn_metric("diagonal", X, y, seed=0)
     assert metric.factor.argmax() == 2
     assert metric.factor[2] > 3 * np.delete(metric.factor, 2).max()
-    noisy = BayesTreeClassifier(root_model=None).fit(X[:200], y[:200]).score(X[200:], y[200:])
-    learned = BayesTreeClassifier(root_model=None, metric="diagonal").fit(X[:200], y[:200])
+    noisy = plain().fit(X[:200], y[:200]).score(X[200:], y[200:])
+    learned = plain(metric="diagonal").fit(X[:200], y[:200])
     assert learned.score(X[200:], y[200:]) > noisy + 0.02
 
 
@@ -132,8 +133,7 @@ def test_auto_chooses_by_the_held_out_answers_and_says_what():
     y = (np.abs(X[:, 2]) > 0.7).astype(int)
     model = BayesTreeClassifier(metric="auto").fit(X[:300], y[:300])
     assert model.plan_.metric in ("diagonal", "quantile+diagonal")
-    plain = BayesTreeClassifier().fit(X[:300], y[:300])
-    assert model.score(X[300:], y[300:]) > plain.score(X[300:], y[300:])
+    assert model.score(X[300:], y[300:]) > plain().fit(X[:300], y[:300]).score(X[300:], y[300:])
     assert BayesTreeClassifier(metric="auto", n_jobs=1).fit(X[:300], y[:300]).plan_ == model.plan_
 
 
@@ -160,11 +160,40 @@ def test_a_metric_needs_fit():
         BayesTreeClassifier(metric="whiten").partial_fit([[0.0, 1.0]], [0])
 
 
-def test_models_of_different_metrics_do_not_merge():
+@given(seed=st.integers(0, 10**6), d=st.integers(1, 5), name=st.sampled_from(NAMES), nan=st.booleans())
+def test_a_metric_can_be_undone(seed, d, name, nan):
+    X, y = labelled(seed, 40, d, missing=nan)
+    metric = learn_metric(name, X, y, seed=0).widened(d + seed % 2)
+    X = np.column_stack([X, np.arange(40.0)])[:, : d + seed % 2].copy()
+    back = metric.undo(metric.apply(X))
+    known = ~np.isnan(X)
+    np.testing.assert_allclose(back[known], X[known], rtol=1e-6, atol=1e-6 * np.nanmax(np.abs(X)))
+    assert np.isfinite(back[~known]).all() if "whiten" in name else np.isnan(back[~known]).all()
+
+
+@pytest.mark.parametrize("metrics", [("whiten", "whiten"), (None, "quantile"), ("quantile+diagonal", None)])
+def test_parts_with_metrics_of_their_own_merge_in_the_space_of_the_first(metrics):
     X, y = load_iris(return_X_y=True)
-    models = [BayesTreeClassifier(metric="whiten").fit(X[part::2], y[part::2]) for part in (0, 1)]
-    with pytest.raises(ValueError, match="metrics of their own"):
-        BayesTreeClassifier.merge(models)
+    names = np.array(["b", "a", "c"])[y]
+    first, second = (plain(metric=name, decision="mixture") for name in metrics)
+    first.fit(X[::2], names[::2])
+    second.fit(X[1::2][y[1::2] != 1], names[1::2][y[1::2] != 1])  # a class less
+    merged = BayesTreeClassifier.merge([first, second])
+    assert merged._metric == first._metric
+    again = first.clone().fit(X[::2], names[::2]).partial_fit(X[1::2][y[1::2] != 1], names[1::2][y[1::2] != 1])
+    inserted = again.predict_proba(X, budget=10**6)
+    assert np.abs(merged.predict_proba(X, budget=10**6) - inserted).mean() < 0.02  # but for the scale of the kernels
+    assert merged.score(X, names) > 0.9
+
+
+def test_what_is_given_is_not_chosen():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:300], y[:300]
+    given = BayesTreeClassifier(bandwidth="f0.2", decision="nearest").fit(X, y)
+    assert (given.plan_.bandwidth, given.plan_.decision) == ("f0.2", "nearest")
+    free = BayesTreeClassifier().fit(X, y)
+    before = free.predict_proba(X, budget=50)
+    assert not np.array_equal(free.set_params(decision="nearest").predict_proba(X, budget=50), before)
 
 
 @pytest.mark.parametrize("name", ["euclid", "diagonal+whiten", "diagonal+quantile", "whiten+whiten", 3])

@@ -8,7 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from anystream import BayesTreeClassifier, load
+from anystream import load
+from bayes_tree.plain import plain
 
 pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's account of memory"),
@@ -20,7 +21,7 @@ import json, re, resource, sys
 import numpy as np
 from anystream import BayesTreeClassifier, load  # what the process needs anyway is loaded before the limit
 path, queries, mapped = sys.argv[1], np.load(sys.argv[2]), sys.argv[3] == "mapped"
-BayesTreeClassifier(n_jobs=1).fit(queries, np.arange(len(queries)) % 2).predict(queries)
+BayesTreeClassifier(metric=None, root_model=None, n_jobs=1).fit(queries, np.arange(len(queries)) % 2).predict(queries)
 used = int(re.search(r"VmData:\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
 resource.setrlimit(resource.RLIMIT_DATA, (used + int(sys.argv[4]),) * 2)
 model = load(path, mmap=mapped)
@@ -35,7 +36,7 @@ print(json.dumps({"proba": proba.tolist(), "resident": resident, "memory": model
 def saved(tmp_path_factory):
     random = np.random.default_rng(0)
     y = random.integers(4, size=60_000)
-    model = BayesTreeClassifier().fit(random.normal(size=(60_000, 20)) + y[:, None], y)
+    model = plain().fit(random.normal(size=(60_000, 20)) + y[:, None], y)
     folder = tmp_path_factory.mktemp("large")
     model.save(folder / "model.safetensors")
     queries = random.normal(size=(3, 20)) + 1

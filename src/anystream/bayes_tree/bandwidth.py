@@ -31,5 +31,7 @@ def parse_bandwidth(bandwidth: object) -> tuple[str, float]:
     match = _FACTOR.fullmatch(bandwidth) if isinstance(bandwidth, str) else None
     alpha = float(match[1]) if match else 0.0
     if not (alpha > 0 and math.isfinite(alpha)):
-        raise ValueError(f"bandwidth is {bandwidth!r}; use 'langley', 'haerdle' or 'f' and a factor such as 'f0.05'")
+        raise ValueError(
+            f"bandwidth is {bandwidth!r}; use 'auto', 'langley', 'haerdle' or 'f' and a factor, such as 'f0.05'"
+        )
     return "factor", alpha

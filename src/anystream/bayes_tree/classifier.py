@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -23,7 +24,7 @@ from anystream.bayes_tree.file import forest_from_file, forest_to_file
 from anystream.bayes_tree.inside import BayesTrees
 from anystream.bayes_tree.metric import Metric, check_metric, learn_metric
 from anystream.bayes_tree.query import BayesTreeQuery
-from anystream.bayes_tree.selection import Plan, choose, scaled_alpha
+from anystream.bayes_tree.selection import Plan, choose
 from anystream.model_file import ModelFile
 from anystream.progress import run_with_progress
 
@@ -55,15 +56,16 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         insertion of `partial_fit`).
     fanout : int, default=7
         Most entries of a node, from 3 to 64; maxFanout in [1]_, M in [2]_.
-    bandwidth : str, default="f0.05"
+    bandwidth : str, default="auto"
         Width of the kernels: ``"langley"``, ``"haerdle"``, or ``"f"`` and a factor (Eq. 17-19 of [1]_). See
-        `anystream.bayes_tree.bandwidth`.
+        `anystream.bayes_tree.bandwidth`. ``"auto"`` is ``"f0.05"``, unless ``metric="auto"`` finds a better factor.
     inner_variance : {"max", "plain"}, default="max"
         The variance of an inner entry: Eq. 5 of [1]_ as it stands (``"plain"``), or at least that of a kernel, so that
         few objects make no spike.
-    decision : {"ensemble", "mixture", "nearest"}, default="ensemble"
+    decision : {"auto", "ensemble", "mixture", "nearest"}, default="auto"
         What decides: the frontiers of all steps so far (ENS, Eq. 20), the present ones (Eq. 7), or the one strongest
-        component of each class (NN, Eq. 21).
+        component of each class (NN, Eq. 21). ``"auto"`` is ``"ensemble"``, unless ``metric="auto"`` finds ``"mixture"``
+        better.
     descent : {"global_best", "breadth_first", "depth_first"}, default="global_best"
         Which entry of a frontier is refined next: the one of highest density (Eq. 6), the one that has waited
         longest, or the one read last.
@@ -87,16 +89,17 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         How many levels of entries `fit` moves by margin maximisation (MM, Eq. 11-16), from the roots down; m in [1]_.
     margin_kappa, margin_lambda : float, default=1 and 0.1
         Exponents of the margin (Eq. 14 and 15), for `margin_levels` and for `root_model`.
-    root_model : float, "auto" or None, default=None
+    root_model : float, "auto" or None, default="auto"
         The vote of a model of the roots: one Gaussian with full covariance per class, trained by margin maximisation,
         which answers alone before the first step and whose posterior then multiplies that of the trees with this
-        power. ``"auto"`` chooses the power on a held-out quarter of the training data; it leaves the model out if there
-        are more than 128 features or too few objects to judge by.
-    metric : str or None, default=None
+        power. ``"auto"`` chooses the power on held-out quarters of the training data; it leaves the model out if there
+        are more than 128 features or too few objects to judge by (120).
+    metric : str or None, default="auto"
         The space in which densities are estimated, learned by `fit`: ``"whiten"``, ``"quantile"``, ``"diagonal"`` (one
         learned weight per feature), ``"quantile+whiten"`` or ``"quantile+diagonal"``; `learn_metric` describes them.
-        ``"auto"`` tries all of them on a held-out quarter of the training data, and then other kernel widths and
-        decisions, beginning with the given ones: `plan_` says what was chosen.
+        ``"auto"`` tries all of them, and none, on held-out quarters of the training data, together with `bandwidth` and
+        `decision` where these are ``"auto"``; `plan_` says what was chosen. Trying takes longer than building: use
+        ``metric=None, root_model=None`` where fitting must be quick.
     budget : int, default=200
         Steps per record that calls without a budget of their own spend.
     seed : int, default=0
@@ -113,7 +116,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
     forest_ : anystream._native.BayesForest
         The trees.
     plan_ : anystream.bayes_tree.selection.Plan
-        Metric, factor of the kernel variance, decision and weight of the root model in use.
+        Metric, bandwidth, decision and weight of the root model in use.
 
     See Also
     --------
@@ -123,7 +126,8 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
     -----
     Missing values (NaN): a query's are integrated out; those of a training object count as distributed like the
     rest of its class. `fit` builds by EMTopDown [2]_; `partial_fit` inserts next to the nearest means, and takes scale
-    and bandwidths anew whenever the data have grown by half. A metric stays as `fit` learned it; the root model, too,
+    and bandwidths anew whenever the data have grown by half. A model that begins with `partial_fit` has nothing to
+    choose by: ``"auto"`` is then no metric and no root model. A metric stays as `fit` learned it; the root model, too,
     with a weight that falls as new objects come, until a class or a feature appears that it does not know. An entry
     that `partial_fit` changes keeps its covariance until its objects have grown by half, and loses what margin
     maximisation did to it. Records with missing values see the diagonals of covariances, and the root model has no vote
@@ -150,6 +154,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
     """
 
     kind: ClassVar[str] = "bayes-tree"
+    file_version: ClassVar[int] = 2
 
     forest_: _native.BayesForest
     plan_: Plan
@@ -160,9 +165,9 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         *,
         construction: str = "em_top_down",
         fanout: int = 7,
-        bandwidth: str = "f0.05",
+        bandwidth: str = "auto",
         inner_variance: str = "max",
-        decision: str = "ensemble",
+        decision: str = "auto",
         descent: str = "global_best",
         refined_classes: int | str = "auto",
         refine_for: str = "accuracy",
@@ -171,8 +176,8 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         margin_levels: int = 0,
         margin_kappa: float = 1.0,
         margin_lambda: float = 0.1,
-        root_model: float | str | None = None,
-        metric: str | None = None,
+        root_model: float | str | None = "auto",
+        metric: str | None = "auto",
         budget: int = 200,
         seed: int = 0,
         n_jobs: int | None = None,
@@ -206,10 +211,13 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
             Parameters that differ.
         """
         published = {
+            "bandwidth": "f0.05",
+            "decision": "ensemble",
             "inner_variance": "plain",
             "refined_classes": "published",
             "covariance": "diagonal",
             "root_model": None,
+            "metric": None,
         }
         return cls(**(published | changes))
 
@@ -270,7 +278,8 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         """One model of all the data that `models` were fitted on; parameters are those of the first.
 
         The trees of a class hang side by side below a new root, so the exhausted density is exactly that of a model of
-        the whole. A root model is trained anew on all objects and votes with the weight it has in the first model.
+        the whole. What was chosen and learned for the first model holds for all: objects of a model with another metric
+        are taken to the first one's space and their trees are built anew. A root model is trained anew on all objects.
         Models of the same features merge in any number.
         """
         if not models:
@@ -281,15 +290,14 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
                     f"the models know different features ({list(models[0].columns_)} and {list(model.columns_)}); "
                     "merge models that were fitted on the same columns"
                 )
-            if model._metric != models[0]._metric:
-                raise ValueError("the models have learned metrics of their own; merge models of metric=None")
         whole = models[0].clone()
         classes = models[0].classes_
         for model in models[1:]:
             classes = extend_classes(classes, model.classes_)
         maps = [class_numbers(classes, model.classes_).tolist() for model in models]
-        whole.forest_ = _native.BayesForest.merge([model.forest_ for model in models], maps, len(classes))
         whole.plan_, whole._metric = models[0].plan_, models[0]._metric
+        forests = [whole._in_own_space(model) for model in models]
+        whole.forest_ = _native.BayesForest.merge(forests, maps, len(classes))
         if whole.plan_.root_weight is not None:
             whole._train_root_model(whole.forest_)
         whole.classes_ = classes
@@ -381,11 +389,11 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         self.classes_ = classes
 
     def _begin(self, n_features: int) -> None:
-        if self.metric is not None:
+        if self.metric not in (None, "auto"):
             raise ValueError(
                 f"metric={self.metric!r} is learned by fit; call fit before partial_fit, or use metric=None"
             )
-        self.plan_, self._metric = Plan(None, 1.0, self.decision, None), None
+        self.plan_, self._metric = replace(Plan.unjudged(self), root_weight=None), None
         self.forest_ = _native.BayesForest.empty(self._forest_settings(self.plan_, n_features), n_features)
 
     def _build(
@@ -419,6 +427,16 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
             self._train_root_model(forest, stop, margin_iterations)
         return forest
 
+    def _in_own_space(self, other: Self) -> _native.BayesForest:
+        """The trees of another model in the space of this one's metric."""
+        if other._metric == self._metric:
+            return other.forest_
+        arrays = other.forest_.arrays()
+        points = arrays["points"].reshape(-1, other.n_features_in_)
+        raw = points if other._metric is None else other._metric.undo(points)
+        trees_alone = replace(self.plan_, root_weight=None)
+        return self._build(trees_alone, self._mapped(raw), arrays["point_class"], len(other.classes_))
+
     def _train_root_model(
         self, forest: _native.BayesForest, stop: _native.StopToken | None = None, iterations: int = 30
     ) -> None:
@@ -444,9 +462,6 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         """Refuse parameters that make no sense before anything is learned."""
         if self.construction not in CONSTRUCTIONS:
             raise ValueError(f"construction is {self.construction!r}; use one of {', '.join(CONSTRUCTIONS)}")
-        plan = Plan(None, 1.0, self.decision, None)
-        self._forest_settings(plan, 1)
-        self._query_settings(plan)
         _whole("margin_levels", self.margin_levels)
         _whole("budget", self.budget)
         _whole("seed", self.seed)
@@ -459,13 +474,16 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         _positive("margin_kappa", self.margin_kappa, 1.0)
         if not _positive("margin_lambda", self.margin_lambda, 0.0) > 0:
             raise ValueError("margin_lambda is 0; use a positive number")
+        plan = Plan.unjudged(self)
+        self._forest_settings(plan, 1)
+        self._query_settings(plan)
 
     def _forest_settings(self, plan: Plan, n_features: int) -> _native.BayesForestSettings:
-        method, alpha = parse_bandwidth(self.bandwidth)
+        method, alpha = parse_bandwidth(plan.bandwidth)
         return _native.BayesForestSettings(
             _whole("fanout", self.fanout),
             method,
-            scaled_alpha(alpha, plan.factor),
+            alpha,
             str(self.inner_variance),
             covariance_block=_block_size(self.covariance, n_features),
             covariance_levels=_whole("covariance_levels", self.covariance_levels),
@@ -476,7 +494,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         k = _NAMED_K.get(self.refined_classes)
         if k is None:
             k = _whole("refined_classes", self.refined_classes, least=1)
-        decision = self.decision if self.metric != "auto" else plan.decision
+        decision = plan.decision if self.decision == "auto" else self.decision
         return _native.BayesQuerySettings(
             self.descent, decision, k, plan.root_weight or 0.0, certify=self._for_certificate(decision)
         )

@@ -128,12 +128,9 @@ def _checked_plan(plan: dict[str, Any]) -> Plan:
     found = Plan(**plan)
     if found.metric is not None:
         check_metric(found.metric)
-    for name in ("factor", "root_weight"):
-        value = getattr(found, name)
-        if value is None and name == "root_weight":
-            continue
-        if not isinstance(value, int | float) or not 0 <= value < float("inf"):
-            raise ValueError(f"{name} is {value!r}")
+    weight = found.root_weight
+    if weight is not None and (not isinstance(weight, int | float) or not 0 <= weight < float("inf")):
+        raise ValueError(f"root_weight is {weight!r}")
     return found
 
 

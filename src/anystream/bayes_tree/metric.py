@@ -47,6 +47,24 @@ class Metric:
         self.native.apply(records, threads, out)
         return out
 
+    def undo(self, mapped: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The records that `apply` has mapped, but for rounding and for what it cannot know any more.
+
+        That is a value outside the range that a curve was learned on, which comes back as the end of the range, and a
+        value that was missing under a full matrix, which comes back as the mean.
+        """
+        if len(self.matrix):
+            records = np.linalg.solve(self.matrix.reshape(len(self.shift), -1).T, mapped.T).T
+        else:
+            records = mapped / self.factor if len(self.factor) else mapped.copy()
+        records += self.shift
+        if len(self.knots):
+            curves = zip(*(each.reshape(len(self.shift), -1) for each in (self.knots, self.levels)), strict=True)
+            for column, (knots, levels) in enumerate(curves):
+                if knots[0] < knots[-1]:
+                    records[:, column] = np.interp(records[:, column], levels, knots)
+        return np.ascontiguousarray(records)
+
     def widened(self, n_features: int) -> Self:
         """The same for records with further features, which are taken as they are."""
         d = len(self.shift)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.bayes_tree.bandwidth import parse_bandwidth
 from anystream.bayes_tree.metric import Metric, learn_metric
 from anystream.progress import run_with_progress
 
@@ -22,8 +20,9 @@ if TYPE_CHECKING:
 CANDIDATES = (None, "whiten", "diagonal", "quantile", "quantile+whiten", "quantile+diagonal")
 """The metrics that ``metric="auto"`` tries."""
 
-_FACTORS = (1.0, 0.3, 0.1, 3.0)  # of the kernel's variance
-_WEIGHTS = (0.1, 0.3, 1.0, 3.0)  # of the roots' vote
+_WIDTHS = ("f0.05", "f0.015", "f0.005", "f0.15")  # of the kernels
+_DECISIONS = ("ensemble", "mixture")
+_VOTES = (0.0, 0.1, 0.3, 1.0, 3.0)  # of the root model
 _STAGES = np.array([0, 1, 2, 5, 10, 20, 50, 100, 200])
 _FIRST_JUDGED, _MOST_JUDGED, _ENOUGH_JUDGED, _MOST_BUILT = 500, 2000, 1000, 20_000
 _FINALISTS = 4  # candidates that are judged by more than the first objects
@@ -34,12 +33,22 @@ _LEAST_JUDGED = 30  # fewer say nothing
 
 @dataclass(frozen=True)
 class Plan:
-    """What a model is built and asked with."""
+    """What a model is built and asked with where its parameters say ``"auto"``."""
 
     metric: str | None
-    factor: float  # times the kernel variance of the parameter `bandwidth`
+    bandwidth: str
     decision: str
     root_weight: float | None  # None: there is no root model; 0: it answers before the first step only
+
+    @classmethod
+    def unjudged(cls, model: BayesTreeClassifier) -> Self:
+        """What the parameters say; ``"auto"`` as it is when there is nothing to choose by."""
+        return cls(
+            None if model.metric == "auto" else model.metric,
+            _WIDTHS[0] if model.bandwidth == "auto" else model.bandwidth,
+            _DECISIONS[0] if model.decision == "auto" else model.decision,
+            float(model.root_model) if isinstance(model.root_model, Real) else None,
+        )
 
 
 def choose(model: BayesTreeClassifier, points: NDArray[np.float64], labels: NDArray[np.int32]) -> Plan:
@@ -49,37 +58,29 @@ def choose(model: BayesTreeClassifier, points: NDArray[np.float64], labels: NDAr
     the decision, the vote; a candidate replaces an earlier one only if it is better. Each of the four quarters is held
     out in turn until enough objects have been judged; only the best after the first ones are judged by all.
     """
+    start = Plan.unjudged(model)
     open_metric = model.metric == "auto"
     open_vote = model.root_model == "auto" and points.shape[1] <= _MOST_FEATURES
-    vote = float(model.root_model) if isinstance(model.root_model, Real) else None
-    start = Plan(None if open_metric else model.metric, 1.0, model.decision, vote)
     quarters = _quarters(labels, model.seed)
     if not (open_metric or open_vote) or labels.max() < 1 or len(quarters[0]) < _LEAST_JUDGED:
         return start
-    widths = _FACTORS if parse_bandwidth(model.bandwidth)[0] == "factor" else (1.0,)
+    metrics = CANDIDATES if open_metric else (start.metric,)
+    widths = _WIDTHS if open_metric and model.bandwidth == "auto" else (start.bandwidth,)
+    decisions = _DECISIONS if open_metric and model.decision == "auto" else (start.decision,)
+    votes = _VOTES if open_vote else (start.root_weight,)
 
     def judge(done: Counter, stop: StopToken) -> Plan:
         trial = _Trial(model, points, labels, quarters, done, stop)
-        best = start
-        if open_metric:
-            # A metric changes what the width means: it is tried with two of them.
-            pairs = [(metric, width) for metric in CANDIDATES for width in widths[:2]]
-            best = trial.best([replace(best, metric=metric, factor=width) for metric, width in pairs])
-            best = trial.best([best, *(replace(best, factor=width) for width in widths[2:])])
-            best = trial.best([best, *(replace(best, decision=decision) for decision in _others(best.decision))])
-        if open_vote:
-            best = trial.best([replace(best, root_weight=weight) for weight in (0.0, *_WEIGHTS)])
-        return best
+        # A metric changes what the width means: it is tried with two of them.
+        best = trial.best(
+            [replace(start, metric=metric, bandwidth=width) for metric in metrics for width in widths[:2]]
+        )
+        best = trial.best([best, *(replace(best, bandwidth=width) for width in widths[2:])])
+        best = trial.best([replace(best, decision=decision) for decision in decisions])
+        return trial.best([replace(best, root_weight=vote) for vote in votes])
 
-    candidates = len(CANDIDATES) * len(widths[:2]) + len(widths) + len(_DECISIONS) + len(_WEIGHTS)
-    return run_with_progress(judge, total=candidates, what="choosing by held-out objects")
-
-
-_DECISIONS = ("ensemble", "mixture")
-
-
-def _others(decision: str) -> tuple[str, ...]:
-    return tuple(other for other in _DECISIONS if other != decision)
+    plans = len(metrics) * len(widths[:2]) + len(widths[1:]) + len(decisions) + len(votes)
+    return run_with_progress(judge, total=plans, what="choosing by held-out objects")
 
 
 def _quarters(labels: NDArray[np.int32], seed: int) -> list[NDArray[np.int64]]:
@@ -125,7 +126,7 @@ class _Trial:
                 break
         self._built: dict[int, tuple[NDArray[np.float64], NDArray[np.int32]]] = {}
         self._metrics: dict[tuple[int, str], Metric] = {}
-        self._forests: dict[tuple[int, str | None, float], BayesForest] = {}
+        self._forests: dict[tuple[int, str | None, str], BayesForest] = {}
         self._judged: dict[tuple[int, Plan], NDArray[np.bool_]] = {}
 
     def best(self, plans: list[Plan]) -> Plan:
@@ -137,8 +138,9 @@ class _Trial:
             heat.append(self._score(plan, 1))
             self._done.add()
         ranked = np.argsort(-np.array(heat), kind="stable")
-        finalists = [plans[place] for place in sorted(ranked[:_FINALISTS])]
-        return max(finalists, key=lambda plan: self._score(plan, len(self._parts)))
+        finalists: list[Plan] = [plans[place] for place in sorted(ranked[:_FINALISTS].tolist())]
+        scores = [self._score(plan, len(self._parts)) for plan in finalists]
+        return finalists[int(np.argmax(scores))]
 
     def _score(self, plan: Plan, parts: int) -> float:
         """Mean accuracy over the first 200 steps on the first parts."""
@@ -175,7 +177,7 @@ class _Trial:
         return self._metrics[quarter, metric].apply(points, self._model._threads())
 
     def _forest(self, quarter: int, plan: Plan) -> BayesForest:
-        key = quarter, plan.metric, plan.factor
+        key = quarter, plan.metric, plan.bandwidth
         if key not in self._forests:
             points, labels = self._outside(quarter)
             mapped, trees_alone = self._mapped(quarter, plan.metric, points), replace(plan, root_weight=None)
@@ -185,8 +187,3 @@ class _Trial:
         if plan.root_weight is not None and not self._forests[key].has_root_model:
             self._model._train_root_model(self._forests[key], self._stop, _ITERATIONS)
         return self._forests[key]
-
-
-def scaled_alpha(alpha: float, factor: float) -> float:
-    """Alpha times factor, to six digits: it is written into parameters and files."""
-    return float(f"{alpha * factor:.6g}") if math.isfinite(alpha) else alpha
