@@ -48,14 +48,15 @@ void bind_bayes_metric(nb::module_& m) {
         .def("apply", &apply, "records"_a.noconvert(), "threads"_a, "out"_a.noconvert(), "Records in its space.");
     m.def(
         "neighbour_gradient",
-        [](Matrix<double> z, Vector<std::int32_t> labels, Vector<double> weight, OutVector<double> gradient) {
+        [](Matrix<double> z, Vector<std::int32_t> labels, Vector<double> weight, int threads,
+           OutVector<double> gradient) {
             require_equal("length of labels", labels.size(), z.shape(0));
             require_equal("length of weight", weight.size(), z.shape(1));
             require_equal("length of gradient", gradient.size(), z.shape(1));
             const nb::gil_scoped_release unlocked;
-            return neighbour_gradient(as_span(z), as_span(labels), as_span(weight), as_span(gradient));
+            return neighbour_gradient(as_span(z), as_span(labels), as_span(weight), threads, as_span(gradient));
         },
-        "z"_a.noconvert(), "labels"_a.noconvert(), "weight"_a.noconvert(), "gradient"_a.noconvert(),
+        "z"_a.noconvert(), "labels"_a.noconvert(), "weight"_a.noconvert(), "threads"_a, "gradient"_a.noconvert(),
         "How well the neighbours of each row classify it under weighted distances, and its gradient by log weights.");
 }
 

@@ -165,11 +165,11 @@ def test_margin_maximisation_lifts_the_first_answers_of_a_tree(covariance):
     moved = plain(covariance=covariance, margin_levels=2).fit(X[::2], y[::2])
     right = [(model.predict(X[::2], budget=0) == y[::2]).mean() for model in (still, moved)]
     assert right[1] >= right[0]
-    assert not np.array_equal(plain.predict_proba(X, budget=1), moved.predict_proba(X, budget=1))
+    assert not np.array_equal(still.predict_proba(X, budget=1), moved.predict_proba(X, budget=1))
     # kernels never move: the exhausted mixture is the same
-    plain.decision = moved.decision = "mixture"
+    still.decision = moved.decision = "mixture"
     np.testing.assert_allclose(
-        plain.predict_proba(X[:20], budget=10**6), moved.predict_proba(X[:20], budget=10**6), rtol=1e-4, atol=1e-9
+        still.predict_proba(X[:20], budget=10**6), moved.predict_proba(X[:20], budget=10**6), rtol=1e-4, atol=1e-9
     )
 
 

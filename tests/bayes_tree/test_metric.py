@@ -73,7 +73,7 @@ def test_the_gradient_of_the_weights_is_that_of_their_objective(seed, d, n):
     random = np.random.default_rng(seed)
     Z, y = random.normal(size=(n, d)), random.integers(0, 2, n).astype(np.int32)
     weight, gradient, step = random.uniform(0.2, 1.5, d), np.empty(d), 1e-5
-    value = _native.neighbour_gradient(Z, y, weight, gradient)
+    value = _native.neighbour_gradient(Z, y, weight, 1 + seed % 2, gradient)
     assert value == pytest.approx(reference.neighbour_objective(Z, y, weight), rel=1e-4, abs=1e-5)
     for k in range(d):
         up, down = (weight * np.exp(sign * step * (np.arange(d) == k)) for sign in (1, -1))

@@ -238,7 +238,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         classes, found = np.unique(labels, return_inverse=True)
         numbers = found.astype(np.int32)
         plan = choose(self, points, numbers)
-        metric = None if plan.metric is None else learn_metric(plan.metric, points, numbers, self.seed)
+        metric = None if plan.metric is None else learn_metric(plan.metric, points, numbers, self.seed, self._threads())
         mapped = points if metric is None else metric.apply(points)
         self.forest_ = run_with_progress(
             lambda placed, stop: self._build(plan, mapped, numbers, len(classes), placed, stop),

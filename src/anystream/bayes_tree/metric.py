@@ -111,8 +111,10 @@ def check_metric(metric: object) -> tuple[str, ...]:
     return steps
 
 
-def learn_metric(metric: str, points: NDArray[np.float64], labels: NDArray[np.int32], seed: int) -> Metric:
-    """The metric of this name for labelled points; NaN stands for a missing value.
+def learn_metric(
+    metric: str, points: NDArray[np.float64], labels: NDArray[np.int32], seed: int, threads: int = 0
+) -> Metric:
+    """The metric of this name for labelled points; NaN stands for a missing value, 0 threads for one per core.
 
     ``"quantile"``
         Each feature becomes the normal score of its rank: skewed features spread out.
@@ -128,14 +130,14 @@ def learn_metric(metric: str, points: NDArray[np.float64], labels: NDArray[np.in
     if "quantile" in steps:
         knots, levels = _curves(points)
         found = replace(found, knots=knots, levels=levels)
-        points = found.apply(points)
+        points = found.apply(points, threads)
     shift = _columns_mean(points)
     scale = _columns_scale(points, shift)
     found = replace(found, shift=shift)
     if "whiten" in steps:
         return replace(found, matrix=_whitening((points - shift) / scale, labels, scale).reshape(-1))
     if "diagonal" in steps:
-        return replace(found, factor=_learned_weights((points - shift) / scale, labels, seed) / scale)
+        return replace(found, factor=_learned_weights((points - shift) / scale, labels, seed, threads) / scale)
     return replace(found, factor=1.0 / scale)
 
 
@@ -182,10 +184,10 @@ def _whitening(z: NDArray[np.float64], labels: NDArray[np.int32], scale: NDArray
     return np.asarray(root / scale[:, np.newaxis])
 
 
-_STEPS, _BATCH, _RATE = 100, 320, 0.08
+_STEPS, _BATCH, _RATE = 80, 256, 0.1
 
 
-def _learned_weights(z: NDArray[np.float64], labels: NDArray[np.int32], seed: int) -> NDArray[np.float64]:
+def _learned_weights(z: NDArray[np.float64], labels: NDArray[np.int32], seed: int, threads: int) -> NDArray[np.float64]:
     """Factors of the standardised features with mean square 1, by Adam on batches."""
     z = np.where(np.isnan(z), 0.0, z)
     n, d = z.shape
@@ -194,7 +196,7 @@ def _learned_weights(z: NDArray[np.float64], labels: NDArray[np.int32], seed: in
     first, second, gradient = np.zeros(d), np.zeros(d), np.empty(d)
     for step in range(1, _STEPS + 1):
         batch = random.choice(n, min(_BATCH, n), replace=False)
-        _native.neighbour_gradient(z[batch], labels[batch], np.exp(theta), gradient)
+        _native.neighbour_gradient(z[batch], labels[batch], np.exp(theta), threads, gradient)
         first = 0.9 * first + 0.1 * gradient
         second = 0.99 * second + 0.01 * gradient**2
         theta += _RATE * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.99**step)) + 1e-8)

@@ -23,7 +23,7 @@ CANDIDATES = (None, "whiten", "diagonal", "quantile", "quantile+whiten", "quanti
 _WIDTHS = ("f0.05", "f0.015", "f0.005", "f0.15")  # of the kernels
 _DECISIONS = ("ensemble", "mixture")
 _VOTES = (0.0, 0.1, 0.3, 1.0, 3.0)  # of the root model
-_STAGES = np.array([0, 1, 2, 5, 10, 20, 50, 100, 200])
+_STAGES = np.array([0, 1, 2, 5, 10, 20, 50, 100])
 _FIRST_JUDGED, _MOST_JUDGED, _ENOUGH_JUDGED, _MOST_BUILT = 500, 2000, 1000, 20_000
 _FINALISTS = 4  # candidates that are judged by more than the first objects
 _ITERATIONS = 12  # of margin maximisation: most of the gain comes with the first ten
@@ -54,7 +54,7 @@ class Plan:
 def choose(model: BayesTreeClassifier, points: NDArray[np.float64], labels: NDArray[np.int32]) -> Plan:
     """The plan that answers held-out quarters of the data best.
 
-    Judged by the mean accuracy over the first 200 steps. One thing is chosen after the other: the metric, the width,
+    Judged by the mean accuracy over the first 100 steps. One thing is chosen after the other: the metric, the width,
     the decision, the vote; a candidate replaces an earlier one only if it is better. Each of the four quarters is held
     out in turn until enough objects have been judged; only the best after the first ones are judged by all.
     """
@@ -143,7 +143,7 @@ class _Trial:
         return finalists[int(np.argmax(scores))]
 
     def _score(self, plan: Plan, parts: int) -> float:
-        """Mean accuracy over the first 200 steps on the first parts."""
+        """Mean accuracy over the first 100 steps on the first parts."""
         right = np.concatenate([self._right(part, plan) for part in range(parts)])
         return float(np.trapezoid(right.mean(axis=0), _STAGES) / _STAGES[-1])
 
@@ -173,7 +173,9 @@ class _Trial:
         if metric is None:
             return points
         if (quarter, metric) not in self._metrics:
-            self._metrics[quarter, metric] = learn_metric(metric, *self._outside(quarter), self._model.seed)
+            self._metrics[quarter, metric] = learn_metric(
+                metric, *self._outside(quarter), self._model.seed, self._model._threads()
+            )
         return self._metrics[quarter, metric].apply(points, self._model._threads())
 
     def _forest(self, quarter: int, plan: Plan) -> BayesForest:

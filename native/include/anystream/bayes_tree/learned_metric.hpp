@@ -12,6 +12,6 @@ namespace anystream::bayes_tree {
 /// log sum_{j of the class of i} p_ij, and in `gradient`, (d,), its derivatives by log weight_k. Rows without a
 /// visible neighbour of their class do not count. z is (rows, d).
 double neighbour_gradient(std::span<const double> z, std::span<const std::int32_t> label,
-                          std::span<const double> weight, std::span<double> gradient);
+                          std::span<const double> weight, int threads, std::span<double> gradient);
 
 }  // namespace anystream::bayes_tree
