@@ -24,6 +24,7 @@ from anystream.bayes_tree.classifier import CONSTRUCTIONS
 from anystream.streams import DatasetNotFound, RandomRBF, load_dataset
 from benchmarks.table import machine, print_table
 
+PLAIN = {"metric": None, "root_model": None}  # trees alone
 SIZES = {"pendigits": (10_992, 16, 10), "letter": (20_000, 16, 26), "covtype": (500_000, 54, 7)}
 
 
@@ -65,7 +66,7 @@ def refinements(names: list[str]) -> list[list[object]]:
     floors = {"pendigits": 250, "letter": 350, "covtype": 550}
     for name in names:
         called, X, y = data(name)
-        model = BayesTreeClassifier(n_jobs=1).fit(X[1000:], y[1000:])
+        model = BayesTreeClassifier(**PLAIN, n_jobs=1).fit(X[1000:], y[1000:])
         queries = X[:1000]
         seconds = least(lambda model=model, queries=queries: model.classify(queries, budget=200))
         steps = model.classify(queries, budget=200).steps.sum()
@@ -125,7 +126,7 @@ def certification(names: list[str]) -> list[list[object]]:
     for name in names:
         called, X, y = data(name)
         train_X, train_y, queries = X[1000:], y[1000:], X[:1000]
-        model = BayesTreeClassifier(refine_for="certificate", n_jobs=1).fit(train_X, train_y)
+        model = BayesTreeClassifier(**PLAIN, refine_for="certificate", n_jobs=1).fit(train_X, train_y)
         ours = least(lambda model=model, queries=queries: model.predict(queries, budget=10**9), repeats=3)
         answer = model.classify(queries, budget=10**9)
         all_steps = model.set_params(refine_for="accuracy", decision="mixture").classify(queries[:100], budget=10**9)
@@ -180,7 +181,7 @@ def construction(names: list[str]) -> list[list[object]]:
         threads, floor = (2, 12.0) if name == "covtype" else (1, 0.3)
         clock = time.process_time if threads == 1 else time.perf_counter
         started = clock()
-        BayesTreeClassifier(n_jobs=threads).fit(X, y)
+        BayesTreeClassifier(**PLAIN, n_jobs=threads).fit(X, y)
         seconds = clock() - started
         rows.append(
             [
@@ -193,12 +194,28 @@ def construction(names: list[str]) -> list[list[object]]:
     return rows
 
 
+def choosing(names: list[str]) -> list[list[object]]:
+    """What `fit` takes by default, with everything that it tries out, on all cores."""
+    rows: list[list[object]] = []
+    for name in names:
+        called, X, y = data(name)
+        started = time.perf_counter()
+        model = BayesTreeClassifier().fit(X, y)
+        seconds = time.perf_counter() - started
+        started = time.perf_counter()
+        RandomForestClassifier(100, random_state=0, n_jobs=-1).fit(X, y)
+        theirs = time.perf_counter() - started
+        plan = f"{model.plan_.metric}, {model.plan_.bandwidth}, {model.plan_.decision}, {model.plan_.root_weight}"
+        rows.append([f"fit, {called}: {plan}", f"{seconds:.1f} s", "", f"RandomForest {theirs:.1f} s"])
+    return rows
+
+
 def other_constructions() -> list[list[object]]:
     called, X, y = data("letter")
     rows: list[list[object]] = []
     for name in CONSTRUCTIONS[1:]:
         started = time.process_time()
-        BayesTreeClassifier(construction=name, n_jobs=1).fit(X, y)
+        BayesTreeClassifier(**PLAIN, construction=name, n_jobs=1).fit(X, y)
         seconds = time.process_time() - started
         rows.append([f"{name}, {called}, 1 thread", f"{seconds:.2f} s", "<= 2 s", f"{len(X) / seconds:,.0f} objects/s"])
     return rows
@@ -221,7 +238,7 @@ def opening() -> list[list[object]]:
     X, y = RandomRBF(n_features=16, n_classes=4, seed=0).take(150_000)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"
-        BayesTreeClassifier().fit(X, y).save(path)
+        BayesTreeClassifier(**PLAIN).fit(X, y).save(path)
         seconds = least_wall(lambda: load(path, mmap=True).query(X[0]).refine(20).label)
         megabytes = path.stat().st_size / 1e6
         read = least_wall(lambda: load(path).query(X[0]).refine(20).label, 3)
@@ -254,6 +271,7 @@ def main() -> None:
         *certification(["pendigits", "letter"]),
         *one_record(),
         *construction(["letter", *names[2:]]),
+        *choosing(["pendigits", "letter", *names[2:]]),
         *other_constructions(),
     ]
     rows += [*overshoot(), *opening()]

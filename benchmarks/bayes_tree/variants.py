@@ -48,13 +48,16 @@ VARIANTS = {
 }
 """Changes to `BayesTreeClassifier.bt_star`: single improvements over a baseline."""
 
+PLAIN = {"metric": None, "root_model": None}
+"""Nothing is chosen or learned beside the trees."""
+
 OURS = {
-    "ours, diagonal": {"covariance": "diagonal"},
+    "ours, trees alone, diagonal": PLAIN | {"covariance": "diagonal"},
+    "ours, trees alone": PLAIN,
+    'ours, metric="whiten"': PLAIN | {"metric": "whiten"},
+    'ours, root_model="auto"': PLAIN | {"root_model": "auto"},
+    'ours, metric="auto"': PLAIN | {"metric": "auto"},
     "ours: the default": {},
-    'ours, root_model="auto"': {"root_model": "auto"},
-    'ours, metric="whiten"': {"metric": "whiten"},
-    'ours, metric="auto"': {"metric": "auto"},
-    'ours, metric="auto", root_model="auto"': {"metric": "auto", "root_model": "auto"},
 }
 
 NOTES = [

@@ -35,7 +35,9 @@ METHODS = (
     Method(
         "WCEA, Bayes trees",
         "anystream.bayes_tree",
-        lambda m, chunk: import_module("anystream.drift").WCEA(m.BayesTreeClassifier(), chunk_size=chunk),
+        lambda m, chunk: import_module("anystream.drift").WCEA(
+            m.BayesTreeClassifier(metric=None, root_model=None), chunk_size=chunk
+        ),
     ),
     Method("LOCUST", "anystream.subspace", lambda m, chunk: m.LocustClassifier()),
     Method("ARF(10), river", "river.forest", lambda m, chunk: m.ARFClassifier(n_models=10, seed=1), slow=True),

@@ -23,8 +23,10 @@ from benchmarks.table import machine, print_table
 
 MODELS: dict[str, Callable[[], Any]] = {
     "Bayes tree": lambda: BayesTreeClassifier(n_jobs=1),
-    "WCEA, Bayes trees": lambda: WCEA(BayesTreeClassifier(n_jobs=1)),
-    "WCEA, Bayes trees, chunks of 500": lambda: WCEA(BayesTreeClassifier(n_jobs=1), chunk_size=500),
+    "WCEA, Bayes trees": lambda: WCEA(BayesTreeClassifier(metric=None, root_model=None, n_jobs=1)),
+    "WCEA, Bayes trees, chunks of 500": lambda: WCEA(
+        BayesTreeClassifier(metric=None, root_model=None, n_jobs=1), chunk_size=500
+    ),
     "WCEA, trees": WCEA,
     "WCEA, naive Bayes": lambda: WCEA(GaussianNaiveBayes()),
     "SEA, trees": SEAEnsemble,

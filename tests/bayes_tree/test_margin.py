@@ -184,28 +184,28 @@ def test_every_level_has_an_objective_that_never_falls():
     assert len(histories[0]) > 2
 
 
-def test_the_root_model_answers_alone_at_first_and_then_votes():
+def test_the_trees_take_over_from_the_root_model_in_eight_steps():
     X, y = load_digits(return_X_y=True)
     X = X[:, X.std(axis=0) > 2]
-    alone, voting = plain(), plain(root_model=0.3)
-    for model in (alone, voting):
-        model.fit(X[::2], y[::2])
+    alone, voting = (plain(root_model=weight, decision="mixture").fit(X[::2], y[::2]) for weight in (None, 0.3))
     first = [(model.predict(X[1::2], budget=0) == y[1::2]).mean() for model in (alone, voting)]
     assert first[1] > first[0]
-    before = alone.predict_proba(X[:50], budget=20)
     vote = voting.predict_proba(X[:50], budget=0)
-    with np.errstate(divide="ignore"):
-        product = np.log(before) + 0.3 * np.log(vote)
-    product = np.exp(product - product.max(axis=1, keepdims=True))
-    product /= product.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(voting.predict_proba(X[:50], budget=20), product, rtol=1e-4, atol=1e-6)
+    for steps in (1, 4, 8, 20, 10**6):
+        trees, share = alone.predict_proba(X[:50], budget=steps), min(1, steps / 8)
+        with np.errstate(divide="ignore"):
+            product = share * np.log(trees) + (1 - share + share * 0.3) * np.log(vote)
+        product = np.exp(product - product.max(axis=1, keepdims=True))
+        product /= product.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(voting.predict_proba(X[:50], budget=steps), product, rtol=1e-4, atol=1e-6)
 
 
-def test_without_weight_the_root_model_answers_before_the_first_step_only():
+def test_without_weight_the_root_model_is_silent_in_the_end():
     X, y = load_iris(return_X_y=True)
     silent, alone, voting = (plain(root_model=weight).fit(X, y) for weight in (0.0, None, 1.0))
     assert np.array_equal(silent.predict_proba(X, budget=0), voting.predict_proba(X, budget=0))
-    assert np.array_equal(silent.predict_proba(X, budget=3), alone.predict_proba(X, budget=3))
+    assert not np.array_equal(silent.predict_proba(X, budget=3), alone.predict_proba(X, budget=3))
+    assert np.array_equal(silent.predict_proba(X, budget=8), alone.predict_proba(X, budget=8))
 
 
 def test_the_root_model_survives_files_pickles_and_suspended_queries(tmp_path):

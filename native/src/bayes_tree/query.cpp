@@ -12,6 +12,7 @@ namespace anystream::bayes_tree {
 namespace {
 
 constexpr float kMostAbove = 500.0F;  // values may exceed the origin by this power of two before it is moved
+constexpr double kHandOver = 8.0;     // steps in which the trees take over from the root model
 constexpr double kNoVote = -2e30;     // log2: of a class without objects; votes are above -1e30
 constexpr double kCancelled = 1e-7;   // a sum that fell below this share of its peak is added up anew
 
@@ -337,6 +338,7 @@ void Query::posterior(std::span<double> out) const {
     thread_local std::vector<Scaled> scores;
     scores.resize(classes_);
     const bool votes = !decided_ && !vote_.empty();
+    const double share = steps_ == 0 ? 0.0 : exhausted() ? 1.0 : std::min(1.0, static_cast<double>(steps_) / kHandOver);
     for (std::size_t c = 0; c < classes_; ++c) {
         if (votes && steps_ == 0) {  // the trees may not have been looked at
             scores[c] = vote_[c] == kNoVote ? Scaled{} : Scaled::of(1.0, 0.0);
@@ -344,9 +346,14 @@ void Query::posterior(std::span<double> out) const {
             scores[c] = score(c);
         }
         if (votes && scores[c].fraction > 0.0) {
-            const double power = steps_ == 0 ? vote_[c] : settings_.root_weight * vote_[c];
+            Scaled& score = scores[c];
+            double power = (1.0 - share + share * settings_.root_weight) * vote_[c];
+            if (share > 0.0 && share < 1.0) {
+                power += share * (std::log2(score.fraction) + score.exponent);
+                score = Scaled::of(1.0, 0.0);
+            }
             const double whole = std::floor(power);
-            scores[c] = Scaled::of(scores[c].fraction * std::exp2(power - whole), scores[c].exponent + whole);
+            score = Scaled::of(score.fraction * std::exp2(power - whole), score.exponent + whole);
         }
         if (most < scores[c]) most = scores[c];
     }

@@ -91,9 +91,9 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         Exponents of the margin (Eq. 14 and 15), for `margin_levels` and for `root_model`.
     root_model : float, "auto" or None, default="auto"
         The vote of a model of the roots: one Gaussian with full covariance per class, trained by margin maximisation,
-        which answers alone before the first step and whose posterior then multiplies that of the trees with this
-        power. ``"auto"`` chooses the power on held-out quarters of the training data; it leaves the model out if there
-        are more than 128 features or too few objects to judge by (120).
+        which answers alone before the first step and whose posterior in the end multiplies that of the trees with this
+        power; the trees take over in the first eight steps. ``"auto"`` chooses the power on held-out quarters of the
+        training data; it leaves the model out if there are more than 128 features or too few objects to judge by (120).
     metric : str or None, default="auto"
         The space in which densities are estimated, learned by `fit`: ``"whiten"``, ``"quantile"``, ``"diagonal"`` (one
         learned weight per feature), ``"quantile+whiten"`` or ``"quantile+diagonal"``; `learn_metric` describes them.

@@ -38,7 +38,7 @@ class Plan:
     metric: str | None
     bandwidth: str
     decision: str
-    root_weight: float | None  # None: there is no root model; 0: it answers before the first step only
+    root_weight: float | None  # None: there is no root model; 0: it is silent once the trees took over
 
     @classmethod
     def unjudged(cls, model: BayesTreeClassifier) -> Self:

@@ -34,6 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     X_train, X_test, y_train, y_test = _digits(options.seed)
     model = BayesTreeClassifier(
         metric="diagonal",
+        root_model=None,
         covariance="diagonal",
         bandwidth="f0.15",
         decision="mixture",

@@ -67,6 +67,9 @@ class WCEA(ChunkEnsemble):
 
     Records are gathered until a chunk is full; while the first one fills, a provisional member answers.
 
+    Every chunk is a fit: take a classifier that is quick to fit, such as a Bayes tree without learned metric and root
+    model.
+
     `save` takes ensembles of classifiers of anystream and of scikit-learn's decision trees. Of a decision tree a member
     keeps no more than it needs to answer.
 
@@ -79,7 +82,8 @@ class WCEA(ChunkEnsemble):
     >>> from anystream.bayes_tree import BayesTreeClassifier
     >>> from anystream.streams import SEA
     >>> stream = SEA(concepts=(7, 9), drifts=(2000,), seed=1)
-    >>> model = WCEA(estimator=BayesTreeClassifier(), chunk_size=200).fit(*stream.take(2000))
+    >>> quick = BayesTreeClassifier(metric=None, root_model=None)
+    >>> model = WCEA(quick, chunk_size=200).fit(*stream.take(2000))
     >>> X, y = stream.take(500, start=3000)
     >>> before = model.score(X, y)
     >>> after = model.partial_fit(*stream.take(1000, start=2000)).score(X, y)

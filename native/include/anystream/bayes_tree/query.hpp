@@ -5,8 +5,10 @@
 // and the weights n_e / n_l cancel. The sum is kept as a double relative to 2^origin, so that neither adding an entry
 // nor comparing classes needs a logarithm.
 //
-// The root model, if the forest has one, has a vote of its own: the answer is proportional to the decision's score
-// times the root model's posterior to the power of root_weight, and the root model's posterior before the first step.
+// The root model, if the forest has one, has a vote of its own. Before the first step it answers alone; in the end the
+// answer is proportional to the decision's score times the root model's posterior to the power of root_weight. On the
+// way from the one to the other, over the first steps, the exponents change evenly: a score of few entries has less to
+// say.
 //
 // A query for a certificate refines what its bounds leave open (certificate.hpp) and ends when they settle the label of
 // the mixture of all kernels. From then on that label is its answer.
