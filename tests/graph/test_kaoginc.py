@@ -285,7 +285,7 @@ def test_features_may_come_later_and_be_missing():
         ({"max_vertices": 50}, "max_vertices is 50, less than batch_size"),
         ({"max_k": 1.5}, "max_k is 1.5"),
         ({"k_floors": ()}, "k_floors is"),
-        ({"k_floors": (0, -1)}, "k_floors has -1"),
+        ({"k_floors": (0, -1)}, "a number in k_floors is -1; use a number from 0 to 100"),
         ({"k_floors": 0.3}, "k_floors is 0.3"),
         ({"k_floors": {0.3}}, "k_floors is {0.3}"),
         ({"metric": "cosine"}, "metric is 'cosine'; use one of 'weighted', 'scaled', 'plain'"),
@@ -296,7 +296,7 @@ def test_features_may_come_later_and_be_missing():
         ({"pruning": "twice"}, "pruning is 'twice'; use one of None, 'repeated', 'once'"),
         ({"tau": 0}, "tau is 0"),
         ({"budget": -1}, "budget is -1"),
-        ({"n_jobs": "two"}, "n_jobs is 'two'; use a whole number from 1 on, or None"),
+        ({"n_jobs": "two"}, "n_jobs is 'two'; use 1 or more threads, or None"),
         ({"n_jobs": 0}, "n_jobs is 0"),
     ],
 )

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from anystream.anytime.answer import Answer
 from anystream.anytime.budget import Budget, BudgetLike
+from anystream.anytime.parameters import thread_count
 from anystream.anytime.query import Query
 from anystream.anytime.stages import check_stages
 from anystream.model_file import ModelFile, write_model
@@ -33,6 +34,7 @@ class AnytimeClassifierMixin:
     """
 
     budget: int
+    n_jobs: int | None  # if it has such a parameter
     classes_: NDArray[Any]
     n_features_in_: int
 
@@ -241,6 +243,15 @@ class AnytimeClassifierMixin:
                 f"a feature is larger than {LARGEST:g}; rescale the data or mark the value as missing (NaN)"
             )
         return np.asarray(points), column_or_1d(labels)
+
+    def _column_names(self) -> dict[Any, int]:
+        """The columns of the table that was validated last, by name or number."""
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        return {name: column for column, name in enumerate(names)}
+
+    def _threads(self) -> int:
+        """How many threads native code may use; 0 is one per core."""
+        return thread_count(self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]  # scikit-learn's BaseEstimator comes later in the MRO

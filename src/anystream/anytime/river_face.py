@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream.anytime.budget import Budget
+from anystream.anytime.undo import as_it_was_on_error
 
 Record = Mapping[Hashable, Any]
 
@@ -33,6 +34,7 @@ class RiverFaceMixin:
 
     budget: int
     classes_: NDArray[Any]
+    n_features_in_: int
     columns_: dict[Hashable, int]  # feature name -> column, in order of appearance
 
     # -- for classifiers -------------------------------------------------------------------------------------------
@@ -49,7 +51,7 @@ class RiverFaceMixin:
 
     @abstractmethod
     def _widen(self, n_features: int) -> None:
-        """Make room for further features, missing in all records so far."""
+        """Make room for further features, missing in all records so far; `columns_` names them already."""
 
     @abstractmethod
     def _proba_row(self, row: NDArray[np.float64]) -> list[float]:
@@ -127,9 +129,12 @@ class RiverFaceMixin:
     def _adopt(self, columns: dict[Hashable, int]) -> None:
         if columns is getattr(self, "columns_", None):
             return
-        if hasattr(self, "classes_"):
-            self._widen(len(columns))
-        self.columns_ = columns
+        with as_it_was_on_error(self):
+            self.columns_ = columns  # first: whoever widens may ask for the names
+            if hasattr(self, "classes_"):
+                self._widen(len(columns))
+                self.n_features_in_ = len(columns)
+                vars(self).pop("feature_names_in_", None)
 
     # -- what river asks of an estimator ---------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from anystream.anytime.stream_model import whole_number
+from anystream.anytime.parameters import whole_number
 from anystream.drift.member_file import member_from_part
 from anystream.drift.members import Member, allows_nan, new_member
 from anystream.drift.stream_classifier import StreamClassifier, padded, stacked

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.anytime.stream_model import whole_number
+from anystream.anytime.parameters import positive_number, real_number, whole_number
 from anystream.drift.gaussian_naive_bayes import GaussianNaiveBayes
 from anystream.drift.member_file import member_from_part, member_to_part
 from anystream.drift.members import Member, allows_nan, new_member
-from anystream.drift.stream_classifier import StreamClassifier, share
+from anystream.drift.stream_classifier import StreamClassifier
 from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays, require_metadata
 
 
@@ -90,8 +90,8 @@ class DynamicWeightedMajority(StreamClassifier):
         self.seed = seed
 
     def _begin(self, n_features: int) -> None:
-        share("beta", self.beta, open_ends=True)
-        share("theta", self.theta)
+        positive_number("beta", self.beta, most=1)
+        real_number("theta", self.theta, 0, 1)
         whole_number("period", self.period, 1)
         whole_number("max_experts", self.max_experts, 1)
         whole_number("seed", self.seed, 0)

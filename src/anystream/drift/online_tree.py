@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.anytime.stream_model import whole_number
-from anystream.drift.stream_classifier import StreamClassifier, share
+from anystream.anytime.parameters import real_number, whole_number
+from anystream.drift.stream_classifier import StreamClassifier
 from anystream.drift.tree_file import tree_from_file, tree_to_arrays
 from anystream.drift.tree_nodes import Leaf, Split, Window, best_split, gathered
 from anystream.model_file import ModelFile, require_metadata
@@ -99,7 +99,7 @@ class OnlineTree2(StreamClassifier):
         self.review_every = review_every
 
     def _begin(self, n_features: int) -> None:
-        share("decline", self.decline)
+        real_number("decline", self.decline, 0, 1)
         whole_number("min_window", self.min_window, 1)
         whole_number("max_window", self.max_window, self.min_window)
         whole_number("test_every", self.test_every, 1)

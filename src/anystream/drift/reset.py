@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.anytime.stream_model import whole_number
+from anystream.anytime.parameters import whole_number
 from anystream.drift.detector import DriftDetector, river_detector
 from anystream.drift.gaussian_naive_bayes import GaussianNaiveBayes
 from anystream.drift.members import Member, allows_nan, new_member

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pickle
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from numbers import Real
+from collections.abc import Iterable, Iterator
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -92,7 +91,7 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
         rows, labels = self._validate_records(X, y, reset=True)
         classes, numbers = np.unique(labels, return_inverse=True)
         self._begin(rows.shape[1])
-        self._name_columns()
+        self.columns_ = self._column_names()
         self._learn(rows, numbers.astype(np.int32), len(classes))
         self._finish(len(classes))
         self.classes_ = classes
@@ -118,7 +117,7 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
         known = extend_classes(known, labels)
         if fresh:
             self._begin(rows.shape[1])
-            self._name_columns()
+            self.columns_ = self._column_names()
         self._learn_under(known, rows, labels)
         return self
 
@@ -184,8 +183,7 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
         return int(self._proba(row[np.newaxis], len(self.classes_))[0].argmax())
 
     def _widen(self, n_features: int) -> None:
-        self.n_features_in_ = n_features
-        self.__dict__.pop("feature_names_in_", None)
+        """Nothing to do: what was learned leaves out columns that it has not seen."""
 
     @property
     def memory_bytes_(self) -> int:
@@ -232,36 +230,6 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
             raise ValueError(f"a feature is larger than {LARGEST:g}; rescale the data")
         return np.asarray(rows), column_or_1d(labels)
 
-    def _name_columns(self) -> None:
-        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        self.columns_ = {name: column for column, name in enumerate(names)}
-
-
-def begin_merge(models: Sequence[Model]) -> tuple[Model, NDArray[Any], list[NDArray[np.int32]]]:
-    """A model of the classes and columns of all `models` that has learned nothing, its classes, and their numbers.
-
-    ``numbers[i][k]`` is what the k-th class of the i-th model is called in the whole.
-    """
-    if not models:
-        raise ValueError("there is no model to merge; give at least one")
-    first = models[0]
-    for model in models:
-        check_is_fitted(model)
-        if list(model.columns_) != list(first.columns_):
-            raise ValueError(
-                f"the models know different features ({list(first.columns_)} and {list(model.columns_)}); "
-                "merge models that were fitted on the same columns"
-            )
-    classes = first.classes_
-    for model in models[1:]:
-        classes = extend_classes(classes, model.classes_)
-    whole = first.clone()
-    whole._begin(first.n_features_in_)
-    whole.classes_, whole.columns_, whole.n_features_in_ = classes, dict(first.columns_), first.n_features_in_
-    if hasattr(first, "feature_names_in_"):
-        whole.feature_names_in_ = first.feature_names_in_
-    return whole, classes, [class_numbers(classes, model.classes_) for model in models]
-
 
 def stacked(blocks: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Blocks of rows as one; columns that a block does not have yet are missing (NaN) in it."""
@@ -275,20 +243,3 @@ def padded(rows: NDArray[np.float64], width: int) -> NDArray[np.float64]:
     if rows.shape[1] == width:
         return rows
     return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=np.nan)
-
-
-def share(name: str, value: object, *, open_ends: bool = False) -> float:
-    """`value` as a number from 0 to 1, the ends left out if `open_ends`."""
-    ends = "between 0 and 1" if open_ends else "from 0 to 1"
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
-        raise ValueError(f"{name} is {value!r}; use a number {ends}")
-    if open_ends and value in (0, 1):
-        raise ValueError(f"{name} is {value!r}; use a number {ends}")
-    return float(value)
-
-
-def one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
-    """`value`, which must be one of the words."""
-    if value not in allowed:
-        raise ValueError(f"{name} is {value!r}; use one of {', '.join(map(repr, allowed))}")
-    return str(value)
