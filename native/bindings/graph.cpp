@@ -80,7 +80,6 @@ class GraphHandle {
         graph.scale = copied(scale);
         graph.classes = classes;
         graph.least_k = least_k;
-        graph.most_k = static_cast<std::size_t>(least_k);
         graph_ = std::make_shared<const Graph>(std::move(graph));
     }
     explicit GraphHandle(Graph graph) : graph_(std::make_shared<const Graph>(std::move(graph))) {}
@@ -263,7 +262,7 @@ void bind_graph(nb::module_& m) {
                 require_finite(as_span(records));
                 const Limits limits = make_limits(steps, nanoseconds, stop);
                 const auto rows = as_span(records);
-                const Answers out{as_span(proba), as_span(taken), as_span(exhausted)};
+                const AnswerRows out{as_span(proba), as_span(taken), as_span(exhausted)};
                 const nb::gil_scoped_release unlocked;
                 answer(*graph, rows, limits, threads, out);
             },

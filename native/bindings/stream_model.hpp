@@ -13,7 +13,7 @@
 #include <memory>
 #include <mutex>
 
-#include "anystream/answer_batch.hpp"
+#include "anystream/stream_batch.hpp"
 #include "bindings.hpp"
 
 namespace anystream::bindings {
@@ -124,8 +124,8 @@ void bind_stream_query(nb::module_& m, const char* name) {
         .def_prop_ro(
             "steps", [](const Bound& q) { return q.query().steps(); }, "Steps so far.")
         .def_prop_ro(
-            "certified", [](const Bound& q) { return q.query().certified(); }, "No further step can change the label.")
-        .def_prop_ro("exhausted", [](const Bound& q) { return q.query().finished(); }, "Nothing is left to do.");
+            "exhausted", [](const Bound& q) { return q.query().finished(); },
+            "Nothing is left to do: no further step can change the label.");
 }
 
 /// The calls of a handle that learn and answer; how it is made and stored is the room's own.
@@ -203,8 +203,8 @@ auto bind_stream_model(nb::module_& m, const char* name, const char* doc) {
                 require_finite_records(as_span(records));
                 const Limits limits = make_limits(steps, nanoseconds, stop);
                 const nb::gil_scoped_release unlocked;
-                answer_batch<Query>(*model, settings, {as_span(records), model->dimensions()}, limits, threads,
-                                    {as_span(proba), as_span(taken), as_span(certified)});
+                answer_batch(StreamBatch<Query>{*model, settings, {as_span(records), model->dimensions()}}, limits,
+                             threads, {as_span(proba), as_span(taken), as_span(certified)});
             },
             "settings"_a, "records"_a.noconvert(), "steps"_a, "nanoseconds"_a, "stop"_a.none(), "threads"_a,
             "proba"_a.noconvert(), "taken"_a.noconvert(), "certified"_a.noconvert(),
@@ -218,8 +218,8 @@ auto bind_stream_model(nb::module_& m, const char* name, const char* doc) {
                 require_equal("length of out", out.size(), records.shape(0) * stages.size() * model->classes());
                 require_finite_records(as_span(records));
                 const nb::gil_scoped_release unlocked;
-                answer_batch_in_stages<Query>(*model, settings, {as_span(records), model->dimensions()},
-                                              as_span(stages), threads, as_span(out));
+                answer_batch_in_stages(StreamBatch<Query>{*model, settings, {as_span(records), model->dimensions()}},
+                                       as_span(stages), threads, as_span(out));
             },
             "settings"_a, "records"_a.noconvert(), "stages"_a.noconvert(), "threads"_a, "out"_a.noconvert(),
             "Probabilities after each of the ascending numbers of steps: (records, stages, classes).")

@@ -243,12 +243,8 @@ class LocustLevelsQuery:
         """Steps so far."""
 
     @property
-    def certified(self) -> bool:
-        """No further step can change the label."""
-
-    @property
     def exhausted(self) -> bool:
-        """Nothing is left to do."""
+        """Nothing is left to do: no further step can change the label."""
 
 class LocustLevels:
     """Levels of points. Many threads may ask while one learns."""
@@ -356,12 +352,8 @@ class LocustBlocksQuery:
         """Steps so far."""
 
     @property
-    def certified(self) -> bool:
-        """No further step can change the label."""
-
-    @property
     def exhausted(self) -> bool:
-        """Nothing is left to do."""
+        """Nothing is left to do: no further step can change the label."""
 
 class LocustBlocks:
     """Blocks of points. Many threads may ask while one learns."""
@@ -478,12 +470,8 @@ class MicroClusterQuery:
         """Steps so far."""
 
     @property
-    def certified(self) -> bool:
-        """No further step can change the label."""
-
-    @property
     def exhausted(self) -> bool:
-        """Nothing is left to do."""
+        """Nothing is left to do: no further step can change the label."""
 
 class MicroClusters:
     """Supervised micro-clusters. Many threads may ask while one learns."""

@@ -184,11 +184,6 @@ class StreamQuery(NativeQuery):
     __slots__ = ()
 
     @property
-    def certified(self) -> bool:
-        """Whether no further step could change the label."""
-        return bool(self._native.certified)
-
-    @property
     def state(self) -> bytes:
         """The steps so far, as bytes."""
         state: bytes = self._native.state()
