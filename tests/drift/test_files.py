@@ -136,6 +136,15 @@ DAMAGES = [
     (WCEA(chunk_size=40), set_metadata("parameters", "chunk_size", value=-1)),
     (WCEA(chunk_size=40), set_metadata("parameters", "estimator", value={"kind": "os.system", "parameters": {}})),
     (WCEA(chunk_size=40), set_metadata("parameters", "estimator", value="a")),
+    (WCEA(chunk_size=40), set_metadata("parameters", "estimator", value={"kind": "kaoginc", "parameters": 1})),
+    (
+        WCEA(KAOGINCClassifier(), chunk_size=40),
+        set_metadata("parameters", "estimator", "parameters", "pruning", value="twice"),
+    ),
+    (
+        WCEA(DecisionTreeClassifier(), chunk_size=40),
+        set_metadata("parameters", "estimator", "parameters", "criterion", value="luck"),
+    ),
     (WCEA(chunk_size=40), set_metadata("parameters", "extra", value=1)),
     (WCEA(chunk_size=40), set_metadata("parameters", "capacity", value=1)),
     (WCEA(chunk_size=40), set_metadata("classes", "values", value=[0])),

@@ -2,6 +2,7 @@
 
 import pickle
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -198,6 +199,20 @@ def test_damaged_files_are_refused(tmp_path, name, value, message):
     write_model(tmp_path / "m.safetensors", kind="kaoginc", version=1, metadata=metadata, arrays=arrays)
     with pytest.raises(ModelFileError, match=message):
         KAOGINCClassifier._from_file(read_model(tmp_path / "m.safetensors"), mapped=False)
+
+
+def test_a_neighbourhood_of_more_vertices_than_there_are_is_that_of_all():
+    X, y = three_clusters(30)
+    model = KAOGINCClassifier(batch_size=15, k_floors=(0,), moments=False).fit(X, y)
+    wide, all_of_them = (
+        replace(model.principal_.components, k=np.full_like(model.principal_.components.k, k)) for k in (2**31 - 1, 30)
+    )
+    answers = []
+    for components in (wide, all_of_them):
+        model.principal_ = replace(model.principal_, components=components)
+        model.graph_ = model._make_graph()
+        answers.append(model.predict(X))
+    assert np.array_equal(*answers)
 
 
 @pytest.mark.filterwarnings("ignore:overflow")

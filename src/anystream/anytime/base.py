@@ -63,6 +63,10 @@ class AnytimeClassifierMixin:
         """A query from its `state`."""
 
     @abstractmethod
+    def _check_parameters(self) -> Any:
+        """Refuse parameters that make no sense, by a ValueError and before anything changes."""
+
+    @abstractmethod
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Metadata and arrays from which `_from_file` makes the model again."""
 

@@ -21,6 +21,7 @@ from anystream.anytime.class_labels import class_numbers, extend_classes
 from anystream.anytime.merging import begin_merge
 from anystream.anytime.native_answer import answer_batch, answer_in_stages
 from anystream.anytime.native_query import NativeQuery
+from anystream.anytime.parameters import whole_number
 from anystream.anytime.query import Query
 from anystream.anytime.river_face import RiverFaceMixin
 from anystream.anytime.stream_file import stream_model_from_file, stream_model_to_file
@@ -45,6 +46,14 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
     @abstractmethod
     def _query_settings(self) -> Any:
         """How queries answer, as native code takes it. Checks every parameter that it reads."""
+
+    def _check_parameters(self) -> None:
+        self._query_settings()
+        self._threads()
+        whole_number("budget", self.budget)
+        if hasattr(self, "columns_"):  # which are among the parameters of the model
+            self._check_columns()
+            self._model_settings()
 
     def _widen(self, n_features: int) -> None:
         self.model_.widen(n_features)

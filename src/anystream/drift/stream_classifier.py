@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
@@ -62,6 +63,9 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
     @abstractmethod
     def _proba(self, rows: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
         """Probabilities of the classes for each record."""
+
+    def _check_parameters(self) -> None:
+        copy.copy(self)._begin(1)
 
     def _finish(self, n_classes: int) -> None:
         """What is left to do when `fit` has handed over all its records."""

@@ -132,6 +132,7 @@ class KAOGClassifier(GraphClassifierMixin, ClassifierMixin, BaseEstimator):
             what="finding neighbours",
         )
         self.classes_ = classes
+        self.columns_ = self._column_names()
         self.graph_ = self._make_graph()
         return self
 
@@ -164,6 +165,7 @@ class KAOGClassifier(GraphClassifierMixin, ClassifierMixin, BaseEstimator):
 
     def _check_parameters(self) -> tuple[int, str]:
         whole_number("budget", self.budget, 0)
+        self._threads()
         return whole_number("max_k", self.max_k, 1), one_of("isolated", self.isolated, ("drop", "keep"))
 
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

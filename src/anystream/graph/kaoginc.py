@@ -284,6 +284,9 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_settled"}
 
+    def _check_parameters(self) -> Settings:
+        return self._settings()
+
     def _settings(self) -> Settings:
         floors = tuple(self.k_floors) if isinstance(self.k_floors, list) else self.k_floors
         given = (

@@ -329,6 +329,9 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
             self.exemplars_, self.trimmed_ = exemplars, None
         self.classes_ = classes
 
+    def _check_parameters(self) -> None:
+        check_parameters(self)
+
     def _new_distance(self) -> Distance:
         return make_distance(self.metric, self.metric_params, self.scaling)
 
