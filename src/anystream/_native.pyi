@@ -256,7 +256,9 @@ class LocustLevels:
         """Make room for classes that have no point yet."""
 
     def snapshot(self) -> LocustLevels:
-        """A copy of the model as it is now."""
+        """
+        The model as it is now; what was learned is shared until one of the two learns on.
+        """
 
     def query(self, settings: LocustSamplingSettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> LocustLevelsQuery:
         """Open a query."""
@@ -365,7 +367,9 @@ class LocustBlocks:
         """Make room for classes that have no point yet."""
 
     def snapshot(self) -> LocustBlocks:
-        """A copy of the model as it is now."""
+        """
+        The model as it is now; what was learned is shared until one of the two learns on.
+        """
 
     def query(self, settings: LocustBlockSampling, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> LocustBlocksQuery:
         """Open a query."""
@@ -483,7 +487,9 @@ class MicroClusters:
         """Make room for classes that have no point yet."""
 
     def snapshot(self) -> MicroClusters:
-        """A copy of the model as it is now."""
+        """
+        The model as it is now; what was learned is shared until one of the two learns on.
+        """
 
     def query(self, settings: MicroClusterQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> MicroClusterQuery:
         """Open a query."""
@@ -684,6 +690,11 @@ class NeighborsGallery:
 
     def widen(self, width: int) -> None:
         """Add features that are missing in all exemplars so far."""
+
+    def snapshot(self) -> NeighborsGallery:
+        """
+        The exemplars as they are now; they are shared until one of the two learns on.
+        """
 
     def arrays(self) -> dict:
         """Every array, by name, read-only."""

@@ -96,7 +96,7 @@ def test_values_beyond_all_reason_leave_the_priors():
 def test_native_moments_refuse_what_does_not_fit():
     count, table = np.zeros(2), np.zeros((2, 3))
     rows, out = np.zeros((1, 3)), np.zeros((1, 2))
-    with pytest.raises(ValueError, match="label 2 is not below 2"):
+    with pytest.raises(ValueError, match="class number 2 is not below 2"):
         _native.learn_moments(rows, np.array([2], np.int32), count, table, table.copy(), table.copy())
     with pytest.raises(ValueError, match="size of mean is 3, expected 6"):
         _native.moments_proba(rows, 0.5, count, table, np.zeros((1, 3)), table, out)

@@ -65,6 +65,6 @@ def thread_count(n_jobs: object) -> int:
     if n_jobs is None or n_jobs == -1:
         return 0
     try:
-        return whole_number("n_jobs", n_jobs, 1)
+        return min(whole_number("n_jobs", n_jobs, 1), 2**31 - 1)
     except ValueError:
         raise ValueError(f"n_jobs is {n_jobs!r}; use 1 or more threads, or None or -1 for all cores") from None

@@ -16,6 +16,7 @@ from anystream import _native
 from anystream.anytime.base import AnytimeClassifierMixin
 from anystream.anytime.budget import Budget
 from anystream.anytime.class_labels import class_numbers, extend_classes
+from anystream.anytime.parameters import thread_count
 from anystream.anytime.query import Query
 from anystream.anytime.river_face import RiverFaceMixin
 from anystream.bayes_tree.bandwidth import parse_bandwidth
@@ -449,8 +450,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         _whole("margin_levels", self.margin_levels)
         _whole("budget", self.budget)
         _whole("seed", self.seed)
-        if self.n_jobs is not None:
-            _whole("n_jobs", self.n_jobs, least=-1)
+        self._threads()
         if self.metric != "auto":
             check_metric(self.metric)
         if self.root_model not in (None, "auto"):
@@ -497,7 +497,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         return True
 
     def _threads(self) -> int:
-        return 0 if self.n_jobs is None or self.n_jobs < 0 else self.n_jobs
+        return thread_count(self.n_jobs)
 
     def _column_names(self) -> dict[Any, int]:
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))

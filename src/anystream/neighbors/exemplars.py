@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import partial
 from typing import Any, Protocol
 
@@ -104,6 +105,10 @@ class Exemplars:
         """Make room for features that are missing so far."""
         self.distance.widen(n_features)
         self.gallery.widen(n_features)
+
+    def snapshot(self) -> Exemplars:
+        """The exemplars as they are now, whatever these learn later; nothing large is copied."""
+        return Exemplars(copy.deepcopy(self.distance), self.gallery.snapshot())
 
     @property
     def setup(self) -> int:
