@@ -307,7 +307,7 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
 
     @classmethod
     def _from_file(cls, file: ModelFile, *, mapped: bool) -> Self:
-        return model_from_file(cls, file, mapped=mapped)
+        return model_from_file(cls, file)
 
     # -- parameters and validation -----------------------------------------------------------------------------------
 

@@ -62,7 +62,7 @@ def model_to_file(model: AnytimeNeighborsClassifier) -> tuple[dict[str, Any], di
     return metadata, {**exemplars.gallery.arrays(), **learned}
 
 
-def model_from_file(cls: type[Model], file: ModelFile, *, mapped: bool) -> Model:
+def model_from_file(cls: type[Model], file: ModelFile) -> Model:
     """The model of a file, every value checked before it is used."""
     model = model_with_head(cls, file, tabular=False)
     distance = model._new_distance()
