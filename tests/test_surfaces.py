@@ -119,6 +119,21 @@ def test_a_number_of_threads_that_makes_no_sense_is_refused(estimator, n_jobs):
         clone(estimator).set_params(n_jobs=n_jobs).fit([[0.0], [1.0]], [0, 1])
 
 
+@pytest.mark.parametrize("value", [np.inf, -1e200])
+@pytest.mark.parametrize("estimator", RIVER_LIKE, ids=name)
+def test_values_that_no_sum_of_squares_can_hold_are_refused_one_by_one_as_in_batches(estimator, value):
+    learned = [({"a": 0.0, "b": 1.0}, 0), ({"a": 1.0, "b": 0.5}, 1)] * 3
+    model = estimator.clone()
+    for x, y in learned:
+        model.learn_one(x, y)
+    before = model.predict_proba_one(learned[0][0])
+    with pytest.raises(ValueError, match=r"infinite value|beyond 1e\+100"):
+        model.learn_one({"a": value, "b": 0.0}, 0)
+    with pytest.raises(ValueError, match=r"infinite value|beyond 1e\+100"):
+        model.learn_many(pd.DataFrame({"a": [0.0, value], "b": [0.0, 0.0]}), [0, 1])
+    assert model.predict_proba_one(learned[0][0]) == before
+
+
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_data_frames_are_accepted(frame):
     X, y = load_iris(return_X_y=True)

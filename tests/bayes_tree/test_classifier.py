@@ -263,7 +263,7 @@ def test_bad_parameters_are_named_before_anything_is_learned(parameters, message
     [
         ([[1.0, 2.0]], [0], "features"),
         ([[1.0, 2.0, 3.0, np.inf]], [0], "infinity"),
-        ([[1.0, 2.0, 3.0, 1e200]], [0], "larger than 1e\\+100"),
+        ([[1.0, 2.0, 3.0, 1e200]], [0], "beyond 1e\\+100"),
         ([["a", "b", "c", "d"]], [0], "could not convert"),
         ([[1.0, 2.0, 3.0, 4.0]], [0, 1], "inconsistent numbers"),
         ([[1.0, 2.0, 3.0, 4.0]], [0.5], "Unknown label type"),

@@ -130,6 +130,7 @@ DAMAGES = [
     (WCEA(chunk_size=40), set_array("0.shares", 0, 0.0)),
     (WCEA(chunk_size=40), set_array("0.right", 0, 10_000)),
     (WCEA(chunk_size=40), set_array("weights", 0, np.nan)),
+    (WCEA(chunk_size=40), set_array("pending_rows", (0, 0), np.inf)),
     (WCEA(chunk_size=40), set_metadata("parts", 0, "kind", value="python")),
     (WCEA(chunk_size=40), set_metadata("parts", 0, "version", value="1")),
     (WCEA(chunk_size=40), set_metadata("parts", 0, "metadata", "width", value=3_000)),

@@ -16,13 +16,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from anystream.anytime.answer import Answer
 from anystream.anytime.budget import Budget, BudgetLike
+from anystream.anytime.feature_values import check_feature_values
 from anystream.anytime.parameters import thread_count
 from anystream.anytime.query import Query
 from anystream.anytime.stages import check_stages
 from anystream.model_file import ModelFile, write_model
-
-LARGEST = 1e100
-"""Features beyond this are refused: their squares would leave the range of a double."""
 
 
 class AnytimeClassifierMixin:
@@ -242,11 +240,7 @@ class AnytimeClassifierMixin:
             reset=reset,
         )
         check_classification_targets(labels)
-        if points.size and np.nanmax(np.abs(points), initial=0.0) > LARGEST:
-            raise ValueError(
-                f"a feature is larger than {LARGEST:g}; rescale the data or mark the value as missing (NaN)"
-            )
-        return np.asarray(points), column_or_1d(labels)
+        return check_feature_values(np.asarray(points)), column_or_1d(labels)
 
     def _column_names(self) -> dict[Any, int]:
         """The columns of the table that was validated last, by name or number."""

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream.anytime.budget import Budget
+from anystream.anytime.feature_values import check_feature_values
 from anystream.anytime.undo import as_it_was_on_error
 
 Record = Mapping[Hashable, Any]
@@ -71,7 +72,7 @@ class RiverFaceMixin:
     def learn_one(self, x: Record, y: Any) -> None:
         """Learn one labelled record."""
         columns = self._columns_with(x)
-        row = _finite(_as_row(x, columns))
+        row = check_feature_values(_as_row(x, columns))
         self._adopt(columns)
         self._learn_rows(row[np.newaxis], np.array([y]))
 
@@ -92,7 +93,7 @@ class RiverFaceMixin:
     def learn_many(self, X: Any, y: Any) -> None:
         """Learn the rows of a data frame: the same as learning them one by one."""
         columns = self._columns_with(X.columns)
-        rows = _finite(_as_rows(X, columns))
+        rows = check_feature_values(_as_rows(X, columns))
         labels = np.asarray(y)
         if len(labels) != len(rows):
             raise ValueError(f"there are {len(rows)} records and {len(labels)} labels; give one label to each record")
@@ -203,12 +204,6 @@ def _register(cls: type) -> None:
 
     base.Classifier.register(cls)
     base.MiniBatchClassifier.register(cls)
-
-
-def _finite(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    if np.isinf(rows).any():
-        raise ValueError("a record holds an infinite value; use NaN for a missing one")
-    return rows
 
 
 def _as_rows(X: Any, columns: dict[Hashable, int]) -> NDArray[np.float64]:

@@ -106,6 +106,8 @@ class ChunkEnsemble(StreamClassifier):
         arrays, sizes = check_arrays(file, pending | specs)
         if sizes["pending"] >= self.chunk_size:
             raise ModelFileError(f"{file.path}: holds more records than a chunk; save the model again")
+        if np.isinf(arrays["pending_rows"]).any():
+            raise ModelFileError(f"{file.path}: a record holds an infinite value; save the model again")
         self.n_chunks_ = require_metadata(file, "n_chunks", int, low=0)
         self._n_provisional = require_metadata(file, "n_provisional", int, low=0, high=self.chunk_size)
         if sizes["pending"]:

@@ -14,9 +14,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from anystream.anytime.base import LARGEST, AnytimeClassifierMixin
+from anystream.anytime.base import AnytimeClassifierMixin
 from anystream.anytime.budget import Budget
 from anystream.anytime.class_labels import class_numbers, extend_classes
+from anystream.anytime.feature_values import check_feature_values
 from anystream.anytime.query import Query
 from anystream.anytime.river_face import RiverFaceMixin
 from anystream.drift.decided_query import DecidedQuery
@@ -230,9 +231,7 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
             reset=reset,
         )
         check_classification_targets(labels)
-        if rows.size and np.nanmax(np.abs(rows), initial=0.0) > LARGEST:
-            raise ValueError(f"a feature is larger than {LARGEST:g}; rescale the data")
-        return np.asarray(rows), column_or_1d(labels)
+        return check_feature_values(np.asarray(rows)), column_or_1d(labels)
 
 
 def stacked(blocks: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
