@@ -210,8 +210,11 @@ class AnytimeClassifierMixin:
     def _validate_queries(self, X: ArrayLike) -> NDArray[np.float64]:
         if self._is_valid(X):
             return X
-        queries = validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite="allow-nan", reset=False)
-        return np.asarray(queries)
+        finite = "allow-nan" if self._takes_missing_values() else True
+        return np.asarray(validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite=finite, reset=False))
+
+    def _takes_missing_values(self) -> bool:
+        return True
 
     def _is_valid(self, X: ArrayLike) -> TypeGuard[NDArray[np.float64]]:
         """Whether scikit-learn's checks, which cost more than a small batch of answers, could find nothing to say."""
@@ -223,7 +226,7 @@ class AnytimeClassifierMixin:
             and X.shape[1] == self.n_features_in_
             and X.flags.c_contiguous
             and not hasattr(self, "feature_names_in_")
-            and not np.isinf(X).any()
+            and (not np.isinf(X).any() if self._takes_missing_values() else bool(np.isfinite(X).all()))
         )
 
     def _validate_training(
@@ -235,7 +238,7 @@ class AnytimeClassifierMixin:
             y,
             dtype=np.float64,
             order="C",
-            ensure_all_finite="allow-nan",
+            ensure_all_finite="allow-nan" if self._takes_missing_values() else True,
             ensure_min_features=1,
             reset=reset,
         )

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from anystream.anytime.parameters import whole_number
+from anystream.drift.base import DriftClassifier, padded, stacked
 from anystream.drift.member_file import member_from_part
 from anystream.drift.members import Member, allows_nan, new_member
-from anystream.drift.stream_classifier import StreamClassifier, padded, stacked
 from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays, require_metadata
 
 
-class ChunkEnsemble(StreamClassifier):
+class ChunkEnsemble(DriftClassifier):
     """Records are gathered until a chunk is full, then it is learned whole.
 
     So a batch, its records one by one, and any other way of cutting a stream teach the same. While the very first chunk

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream.anytime.parameters import positive_number, real_number, whole_number
+from anystream.drift.base import DriftClassifier
 from anystream.drift.gaussian_naive_bayes import GaussianNaiveBayes
 from anystream.drift.member_file import member_from_part, member_to_part
 from anystream.drift.members import Member, allows_nan, new_member
-from anystream.drift.stream_classifier import StreamClassifier
 from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays, require_metadata
 
 
-class DynamicWeightedMajority(StreamClassifier):
+class DynamicWeightedMajority(DriftClassifier):
     """Dynamic weighted majority (DWM): experts vote with weights that fall with their errors.
 
     Every `period`-th record is a test: experts that are wrong lose weight, those with too little leave, and if the vote

@@ -14,16 +14,16 @@ from anystream.anytime.kinds import classifier_of, known_kinds
 from anystream.model_file import ModelFile, ModelFileError, require_metadata
 
 if TYPE_CHECKING:
-    from anystream.drift.stream_classifier import StreamClassifier
+    from anystream.drift.base import DriftClassifier
 
-Model = TypeVar("Model", bound="StreamClassifier")
+Model = TypeVar("Model", bound="DriftClassifier")
 
 _HEAD = ("kind", "version", "metadata")  # of a part
 _TREE = "scikit-learn-tree"
 _REMEDY = "pickle the model instead, or use classifiers of anystream or scikit-learn's DecisionTreeClassifier"
 
 
-def model_to_file(model: StreamClassifier) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def model_to_file(model: DriftClassifier) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """What `model_from_file` needs to make the model again."""
     head = head_to_json(model, _parameters_to_json(model))
     facts, arrays, parts = model._learned()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from anystream import _native
 from anystream.anytime.merging import begin_merge
 from anystream.anytime.parameters import positive_number
-from anystream.drift.stream_classifier import StreamClassifier
+from anystream.drift.base import DriftClassifier
 from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays
 
 ARRAYS = {
@@ -104,7 +104,7 @@ class GaussianMoments:
         )
 
 
-class GaussianNaiveBayes(StreamClassifier):
+class GaussianNaiveBayes(DriftClassifier):
     """Naive Bayes with one Gaussian per class and feature, learned record by record.
 
     Unlike scikit-learn's, it takes single records and new classes at any time, and its variances are sound from the

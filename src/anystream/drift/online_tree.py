@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream.anytime.parameters import real_number, whole_number
-from anystream.drift.stream_classifier import StreamClassifier
+from anystream.drift.base import DriftClassifier
 from anystream.drift.tree_file import tree_from_file, tree_to_arrays
 from anystream.drift.tree_nodes import Leaf, Split, Window, best_split, gathered
 from anystream.model_file import ModelFile, require_metadata
 
 
-class OnlineTree2(StreamClassifier):
+class OnlineTree2(DriftClassifier):
     """Incremental decision tree with local forgetting, in the manner of OnlineTree2 of Núñez et al.
 
     Each leaf keeps a window of records and watches its own hit rate. Where that falls, the window shrinks, so the tree

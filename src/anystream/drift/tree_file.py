@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.drift.stream_classifier import padded
+from anystream.drift.base import padded
 from anystream.drift.tree_nodes import Leaf, Split, Window
 from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays
 

@@ -14,12 +14,12 @@ from anystream.anytime.budget import Budget
 from anystream.anytime.merging import begin_merge
 from anystream.anytime.parameters import whole_number
 from anystream.anytime.query import Query
+from anystream.drift.base import padded, stacked
 from anystream.drift.chunks import ChunkEnsemble
 from anystream.drift.committee import Committee
 from anystream.drift.committee_query import CommitteeQuery
 from anystream.drift.member_file import member_to_part
 from anystream.drift.members import AnytimeMember, Member
-from anystream.drift.stream_classifier import padded, stacked
 from anystream.model_file import ArraySpec, ModelFile, ModelFileError
 
 

@@ -6,25 +6,21 @@ import copy
 import pickle
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from anystream.anytime.base import AnytimeClassifierMixin
 from anystream.anytime.budget import Budget
 from anystream.anytime.class_labels import class_numbers, extend_classes
-from anystream.anytime.feature_values import check_feature_values
 from anystream.anytime.query import Query
 from anystream.anytime.river_face import RiverFaceMixin
 from anystream.drift.decided_query import DecidedQuery
 from anystream.drift.file import model_from_file, model_to_file
 from anystream.model_file import ModelFile
-
-Model = TypeVar("Model", bound="StreamClassifier")
 
 
 class Absent:
@@ -37,7 +33,7 @@ class Absent:
         raise AttributeError(f"{owner.__name__} has no such method: {self._why}")
 
 
-class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, BaseEstimator):
+class DriftClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, BaseEstimator):
     """A classifier that learns records in their order, under scikit-learn's names and river's.
 
     Learning a batch is learning its records one by one. Labels that were never seen before become classes at any time;
@@ -93,7 +89,7 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
         y : array-like of shape (n_records,)
             Their classes.
         """
-        rows, labels = self._validate_records(X, y, reset=True)
+        rows, labels = self._validate_training(X, y, reset=True)
         classes, numbers = np.unique(labels, return_inverse=True)
         self._begin(rows.shape[1])
         self.columns_ = self._column_names()
@@ -115,7 +111,7 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
             Classes that may come later, so that `classes_` is complete from the beginning.
         """
         fresh = not hasattr(self, "classes_")
-        rows, labels = self._validate_records(X, y, reset=fresh)
+        rows, labels = self._validate_training(X, y, reset=fresh)
         known = getattr(self, "classes_", None)
         if classes is not None:
             known = extend_classes(known, classes)
@@ -202,13 +198,8 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
 
     # -- validation ------------------------------------------------------------------------------------------------
 
-    def _finite_rule(self) -> bool | str:
-        return "allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True
-
-    def _validate_queries(self, X: ArrayLike) -> NDArray[np.float64]:
-        return np.asarray(
-            validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite=self._finite_rule(), reset=False)
-        )
+    def _takes_missing_values(self) -> bool:
+        return bool(self.__sklearn_tags__().input_tags.allow_nan)
 
     def _checked_row(self, row: NDArray[np.float64]) -> NDArray[np.float64]:
         if len(row) != self.n_features_in_:
@@ -218,20 +209,6 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
         if np.isinf(row).any():
             raise ValueError("a record holds an infinite value; use NaN for a missing one")
         return row
-
-    def _validate_records(self, X: ArrayLike, y: ArrayLike, *, reset: bool) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        rows, labels = validate_data(
-            self,
-            X,
-            y,
-            dtype=np.float64,
-            order="C",
-            ensure_all_finite=self._finite_rule(),
-            ensure_min_features=1,
-            reset=reset,
-        )
-        check_classification_targets(labels)
-        return check_feature_values(np.asarray(rows)), column_or_1d(labels)
 
 
 def stacked(blocks: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
