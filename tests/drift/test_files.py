@@ -159,6 +159,7 @@ DAMAGES = [
     (DynamicWeightedMajority(), set_array("weights", 0, 2.0)),
     (DynamicWeightedMajority(), set_metadata("parameters", "max_experts", value=0)),
     (GaussianNaiveBayes(), set_array("observed", (0, 0), 1e9)),
+    (OnlineTree2(), set_metadata("learned", "n_records", value=2**70)),
     (OnlineTree2(), set_array("left", 0, 0)),
     (OnlineTree2(), set_array("feature", 0, 99)),
     (OnlineTree2(), set_array("labels", 0, 5)),

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from anystream.anytime.parameters import whole_number
 from anystream.drift.base import DriftClassifier, padded, stacked
+from anystream.drift.file import MOST_RECORDS
 from anystream.drift.member_file import member_from_part
 from anystream.drift.members import Member, allows_nan, new_member
 from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays, require_metadata
@@ -108,7 +109,7 @@ class ChunkEnsemble(DriftClassifier):
             raise ModelFileError(f"{file.path}: holds more records than a chunk; save the model again")
         if np.isinf(arrays["pending_rows"]).any():
             raise ModelFileError(f"{file.path}: a record holds an infinite value; save the model again")
-        self.n_chunks_ = require_metadata(file, "n_chunks", int, low=0)
+        self.n_chunks_ = require_metadata(file, "n_chunks", int, low=0, high=MOST_RECORDS)
         self._n_provisional = require_metadata(file, "n_provisional", int, low=0, high=self.chunk_size)
         if sizes["pending"]:
             self._pending = [(arrays["pending_rows"].copy(), arrays["pending_numbers"].copy())]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from anystream.anytime.parameters import positive_number, real_number, whole_number
 from anystream.drift.base import DriftClassifier
+from anystream.drift.file import MOST_RECORDS
 from anystream.drift.gaussian_naive_bayes import GaussianNaiveBayes
 from anystream.drift.member_file import member_from_part, member_to_part
 from anystream.drift.members import Member, allows_nan, new_member
@@ -192,8 +193,8 @@ class DynamicWeightedMajority(DriftClassifier):
         if not 1 <= len(members) <= self.max_experts:
             raise ModelFileError(f"{file.path}: has {len(members)} experts; save the model again")
         self.experts_, self.weights_ = members, arrays["weights"].copy()
-        self.n_records_ = require_metadata(file, "n_records", int, low=1)
-        self._n_made = require_metadata(file, "n_made", int, low=1)
+        self.n_records_ = require_metadata(file, "n_records", int, low=1, high=MOST_RECORDS)
+        self._n_made = require_metadata(file, "n_made", int, low=1, high=MOST_RECORDS)
 
     def _expert_estimator(self) -> Any:
         return GaussianNaiveBayes() if self.estimator is None else self.estimator

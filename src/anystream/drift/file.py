@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Model = TypeVar("Model", bound="DriftClassifier")
 
+MOST_RECORDS = 2**62
+"""What a file may say of how many records, chunks or members there were: room is left to count on."""
 _HEAD = ("kind", "version", "metadata")  # of a part
 _TREE = "scikit-learn-tree"
 _REMEDY = "pickle the model instead, or use classifiers of anystream or scikit-learn's DecisionTreeClassifier"

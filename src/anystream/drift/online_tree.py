@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from anystream.anytime.parameters import real_number, whole_number
 from anystream.drift.base import DriftClassifier
+from anystream.drift.file import MOST_RECORDS
 from anystream.drift.tree_file import tree_from_file, tree_to_arrays
 from anystream.drift.tree_nodes import Leaf, Split, Window, best_split, gathered
 from anystream.model_file import ModelFile, require_metadata
@@ -208,7 +209,7 @@ class OnlineTree2(DriftClassifier):
             max_window=self.max_window,
             memory=self.review_every,
         )
-        self.n_records_ = require_metadata(file, "n_records", int, low=1)
+        self.n_records_ = require_metadata(file, "n_records", int, low=1, high=MOST_RECORDS)
 
     # -- answering -------------------------------------------------------------------------------------------------
 
