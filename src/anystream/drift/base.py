@@ -18,6 +18,7 @@ from anystream.anytime.budget import Budget
 from anystream.anytime.class_labels import class_numbers, extend_classes
 from anystream.anytime.query import Query
 from anystream.anytime.river_face import RiverFaceMixin
+from anystream.anytime.undo import as_it_was_on_error
 from anystream.drift.decided_query import DecidedQuery
 from anystream.drift.file import model_from_file, model_to_file
 from anystream.model_file import ModelFile
@@ -89,13 +90,14 @@ class DriftClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, B
         y : array-like of shape (n_records,)
             Their classes.
         """
-        rows, labels = self._validate_training(X, y, reset=True)
-        classes, numbers = np.unique(labels, return_inverse=True)
-        self._begin(rows.shape[1])
-        self.columns_ = self._column_names()
-        self._learn(rows, numbers.astype(np.int32), len(classes))
-        self._finish(len(classes))
-        self.classes_ = classes
+        with as_it_was_on_error(self):
+            rows, labels = self._validate_training(X, y, reset=True)
+            classes, numbers = np.unique(labels, return_inverse=True)
+            self._begin(rows.shape[1])
+            self.columns_ = self._column_names()
+            self._learn(rows, numbers.astype(np.int32), len(classes))
+            self._finish(len(classes))
+            self.classes_ = classes
         return self
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:

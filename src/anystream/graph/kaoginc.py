@@ -14,6 +14,7 @@ from anystream import _native
 from anystream.anytime.class_labels import class_numbers, extend_classes
 from anystream.anytime.merging import begin_merge
 from anystream.anytime.river_face import RiverFaceMixin
+from anystream.anytime.undo import as_it_was_on_error
 from anystream.graph.file import kaoginc_from_file, kaoginc_to_file
 from anystream.graph.open_batch import SettledGraph
 from anystream.graph.principal import PrincipalGraph, merged
@@ -181,11 +182,12 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
             Their classes.
         """
         self._settings()
-        points, labels = self._validate_training(X, y, reset=True)
-        for learned in ("classes_", "principal_", "open_points_", "open_labels_", "graph_", "_settled"):
-            self.__dict__.pop(learned, None)
-        self.columns_ = self._column_names()
-        self._learn(points, labels, np.unique(labels))
+        with as_it_was_on_error(self):
+            points, labels = self._validate_training(X, y, reset=True)
+            for learned in ("classes_", "principal_", "open_points_", "open_labels_", "graph_", "_settled"):
+                self.__dict__.pop(learned, None)
+            self.columns_ = self._column_names()
+            self._learn(points, labels, np.unique(labels))
         return self
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
@@ -202,13 +204,14 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
         """
         self._settings()
         fresh = not hasattr(self, "principal_")
-        points, labels = self._validate_training(X, y, reset=fresh)
-        if fresh:
-            self.columns_ = self._column_names()
-        known = getattr(self, "classes_", None)
-        if classes is not None:
-            known = extend_classes(known, classes)
-        self._learn(points, labels, extend_classes(known, labels))
+        with as_it_was_on_error(self):
+            points, labels = self._validate_training(X, y, reset=fresh)
+            if fresh:
+                self.columns_ = self._column_names()
+            known = getattr(self, "classes_", None)
+            if classes is not None:
+                known = extend_classes(known, classes)
+            self._learn(points, labels, extend_classes(known, labels))
         return self
 
     @classmethod
