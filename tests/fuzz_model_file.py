@@ -27,7 +27,16 @@ from typing import Any
 
 import numpy as np
 
-from anystream import BayesTreeClassifier, load
+from anystream import (
+    AnytimeNeighborsClassifier,
+    BayesTreeClassifier,
+    KAOGClassifier,
+    KAOGINCClassifier,
+    LocustClassifier,
+    MicroClusterClassifier,
+    load,
+)
+from anystream.drift import WCEA, DynamicWeightedMajority, GaussianNaiveBayes, OnlineTree2, SEAEnsemble
 from anystream.model_file import (
     ArraySpec,
     ModelFileError,
@@ -39,6 +48,7 @@ from anystream.model_file import (
     require_metadata,
     write_model,
 )
+from anystream.subspace import BlockLocustClassifier
 
 CSR_SPECS = {
     "mean": ArraySpec("float32", ("entries", "d"), finite=True),
@@ -105,23 +115,59 @@ def load_checked(path: Path) -> None:
     assert arrays["is_leaf"].view(np.uint8).max(initial=0) <= 1, "a bool passed the checks"
 
 
-def write_bayes_tree(path: Path) -> None:
-    """A small Bayes tree, grown by insertion."""
-    random = np.random.default_rng(0)
-    X, y = random.normal(size=(40, 2)), np.arange(40) % 3
-    BayesTreeClassifier(budget=20).fit(X[:30], y[:30]).partial_fit(X[30:], y[30:]).save(path)
+def saved(model: Any, path: Path) -> None:
+    """Fit a model on a few records, let it learn on if it can, and save it."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 3
+    X[:, 0] += 3 * y
+    model.fit(X[:40], y[:40])
+    if hasattr(model, "partial_fit"):
+        model.partial_fit(X[40:], y[40:])
+    model.save(path)
+
+
+def writer(make: Callable[[], Any]) -> Callable[[Path], None]:
+    """What writes a file of a small model."""
+    return lambda path: saved(make(), path)
 
 
 def use_model(path: Path) -> None:
-    """Whatever loads must answer and learn on."""
+    """Whatever loads must give probabilities, go on with a query, and learn on."""
     for mmap in (True, False):
         model = load(path, mmap=mmap)
         X = np.zeros((3, model.n_features_in_))
-        model.predict_proba(X, budget=10**6)
-        model.partial_fit(X, model.classes_[[0, 0, 0]])
+        for budget in (0, 10**6):
+            proba = model.predict_proba(X, budget=budget)
+            assert np.isfinite(proba).all(), "an answer is no number"
+            assert np.allclose(proba.sum(axis=1), 1.0), "probabilities do not add up"
+        model.query(X[0]).refine(3)
+        if hasattr(model, "partial_fit"):
+            model.partial_fit(X, model.classes_[[0, 0, 0]])
+            assert np.isfinite(model.predict_proba(X)).all(), "an answer is no number after learning"
 
 
-SEEDS: list[Callable[[Path], None]] = [write_csr, write_odd, write_nothing, write_bayes_tree]
+MODELS: list[Callable[[], Any]] = [
+    lambda: BayesTreeClassifier(budget=20),
+    lambda: BayesTreeClassifier(covariance=2, root_model=1.0, budget=20),
+    lambda: AnytimeNeighborsClassifier(),
+    lambda: AnytimeNeighborsClassifier(search="inverted", metric="gower", window=50, trim="auto"),
+    lambda: AnytimeNeighborsClassifier(metric="mahalanobis", scaling="standard", k=3),
+    lambda: AnytimeNeighborsClassifier(metric="dtw"),
+    lambda: LocustClassifier(level_size=16),
+    lambda: BlockLocustClassifier(block_size=16),
+    lambda: MicroClusterClassifier(n_clusters=12, snapshot_every=4, choose_every=8, hold_back=3),
+    lambda: KAOGClassifier(),
+    lambda: KAOGINCClassifier(batch_size=16),
+    lambda: KAOGINCClassifier.paper(batch_size=16),
+    lambda: GaussianNaiveBayes(),
+    lambda: OnlineTree2(min_window=4, max_window=20, test_every=2),
+    lambda: DynamicWeightedMajority(period=5),
+    lambda: SEAEnsemble(chunk_size=10),
+    lambda: SEAEnsemble(KAOGINCClassifier(batch_size=8), chunk_size=10),
+    lambda: WCEA(chunk_size=10),
+    lambda: WCEA(BayesTreeClassifier(budget=5), chunk_size=10),
+]
+SEEDS: list[Callable[[Path], None]] = [write_csr, write_odd, write_nothing, *map(writer, MODELS)]
 TARGETS: list[Callable[[Path], None]] = [load_mapped, load_copied, load_checked, use_model]
 
 INTEGERS = [0, 1, 2, 3, 7, 8, 9, 63, 64, 65, 127, 128, 255, 256, 1000, 2**16 - 1, 2**20, 2**24 + 1]

@@ -28,6 +28,7 @@ from anystream.model_file import (
     read_model,
     require_kind,
     require_metadata,
+    strict_json,
     write_model,
 )
 
@@ -544,7 +545,7 @@ def test_depth_is_counted_as_by_recursion(value):
         children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else None
         return 0 if children is None else 1 + max(map(depth, children), default=0)
 
-    assert container._json_depth(json.dumps(value).encode()) == depth(value)
+    assert strict_json.depth_of(json.dumps(value).encode()) == depth(value)
 
 
 # Checks of arrays and metadata
@@ -750,7 +751,7 @@ def test_the_fuzzer_finds_a_loader_that_trusts_its_file(fuzzer, tmp_path):
         arrays = read_model(path).arrays
         arrays["mean"][arrays["first"][1:] - 1]
 
-    fuzzer.TARGETS.append(trusting)
+    fuzzer.SEEDS[:], fuzzer.TARGETS[:] = [fuzzer.write_csr], [trusting]
     campaign = fuzzer.Campaign(tmp_path)
     campaign.run(seed=1, executions=300)
     assert any("IndexError" in finding for finding in campaign.findings)

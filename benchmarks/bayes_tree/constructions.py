@@ -17,8 +17,7 @@ import numpy as np
 
 from anystream import AnytimeCurve, BayesTreeClassifier, anytime_curve
 from anystream.bayes_tree.classifier import CONSTRUCTIONS
-from anystream.streams import DatasetNotFound
-from benchmarks.bayes_tree.variants import PLAIN, SETS, folds_of
+from benchmarks.bayes_tree.variants import PLAIN, SETS, available_folds
 from benchmarks.table import machine, print_table
 
 
@@ -43,12 +42,7 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=4)
     parser.add_argument("--queries", type=int, default=600)
     asked = parser.parse_args()
-    data = {}
-    for name in asked.sets.split(","):
-        try:
-            data[name] = folds_of(name, asked.folds, asked.queries)
-        except DatasetNotFound:
-            print(f"{name} is not in ANYSTREAM_DATA: left out", file=sys.stderr)
+    data = available_folds(asked.sets.split(","), asked.folds, asked.queries)
     if not data:
         return
     accuracy, variance, speed = [], [], []

@@ -12,6 +12,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from anystream import BayesTreeClassifier, Budget, load
 from anystream.bayes_tree.classifier import CONSTRUCTIONS
 from anystream.streams import DatasetNotFound, RandomRBF, load_dataset
 from benchmarks.table import machine, print_table
+from benchmarks.timing import least_seconds
 
 PLAIN = {"metric": None, "root_model": None}  # trees alone
 SIZES = {"pendigits": (10_992, 16, 10), "letter": (20_000, 16, 26), "covtype": (500_000, 54, 7)}
@@ -39,14 +41,7 @@ def data(name: str) -> tuple[str, np.ndarray, np.ndarray]:
         return f"generated, {name}'s size", X, y
 
 
-def least(work: Callable[[], object], repeats: int = 7) -> float:
-    """Seconds of processor time, the least of several runs."""
-    best = np.inf
-    for _ in range(repeats):
-        started = time.thread_time()
-        work()
-        best = min(best, time.thread_time() - started)
-    return best
+least = partial(least_seconds, clock=time.thread_time)
 
 
 def kde_bayes(X: np.ndarray, y: np.ndarray, queries: np.ndarray, h: float) -> np.ndarray:
@@ -239,9 +234,9 @@ def opening() -> list[list[object]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"
         BayesTreeClassifier(**PLAIN).fit(X, y).save(path)
-        seconds = least_wall(lambda: load(path, mmap=True).query(X[0]).refine(20).label)
+        seconds = least_seconds(lambda: load(path, mmap=True).query(X[0]).refine(20).label, 15, time.perf_counter)
         megabytes = path.stat().st_size / 1e6
-        read = least_wall(lambda: load(path).query(X[0]).refine(20).label, 3)
+        read = least_seconds(lambda: load(path).query(X[0]).refine(20).label, 3, time.perf_counter)
     return [
         [
             f"open a {megabytes:.0f} MB model mapped and answer once",
@@ -250,15 +245,6 @@ def opening() -> list[list[object]]:
             f"read whole {read * 1e3:.0f} ms",
         ]
     ]
-
-
-def least_wall(work: Callable[[], object], repeats: int = 15) -> float:
-    best = np.inf
-    for _ in range(repeats):
-        started = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - started)
-    return best
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
@@ -109,6 +109,17 @@ def folds_of(name: str, folds: int, queries: int) -> list[tuple[np.ndarray, ...]
     return parts
 
 
+def available_folds(names: Iterable[str], folds: int, queries: int) -> dict[str, list[tuple[np.ndarray, ...]]]:
+    """The parts of those sets that are there."""
+    data = {}
+    for name in names:
+        try:
+            data[name] = folds_of(name, folds, queries)
+        except DatasetNotFound:
+            print(f"{name} is not in ANYSTREAM_DATA: left out", file=sys.stderr)
+    return data
+
+
 def cell(make: Callable[[], object], parts: list[tuple[np.ndarray, ...]]) -> tuple[str, np.ndarray]:
     """avg / max / mon of an anytime classifier, the accuracy of another; and (avg, at 0, at 200) or the accuracy."""
     models = [make().fit(X, y) for X, y, _, _ in parts]
@@ -137,12 +148,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=600)
     parser.add_argument("--only", default="", help="only the rows whose name contains this")
     asked = parser.parse_args()
-    data = {}
-    for name in asked.sets.split(","):
-        try:
-            data[name] = folds_of(name, asked.folds, asked.queries)
-        except DatasetNotFound:
-            print(f"{name} is not in ANYSTREAM_DATA: left out")
+    data = available_folds(asked.sets.split(","), asked.folds, asked.queries)
     if not data:
         return
     rows, figures = [], {}

@@ -9,8 +9,8 @@ thread each; processor time, least of three.
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from anystream.drift import WCEA, DynamicWeightedMajority, GaussianNaiveBayes, S
 from anystream.graph import KAOGINCClassifier
 from anystream.streams import RandomRBF, available_datasets, load_dataset
 from benchmarks.table import machine, print_table
+from benchmarks.timing import least_seconds
 
 MODELS: dict[str, Callable[[], Any]] = {
     "Bayes tree": lambda: BayesTreeClassifier(n_jobs=1),
@@ -35,13 +36,7 @@ MODELS: dict[str, Callable[[], Any]] = {
 }
 
 
-def seconds(work: Callable[[], Any], times: int = 3) -> float:
-    taken = []
-    for _ in range(times):
-        started = time.process_time()
-        work()
-        taken.append(time.process_time() - started)
-    return min(taken)
+least = partial(least_seconds, repeats=3)
 
 
 def learned(make: Callable[[], Any], X: np.ndarray, y: np.ndarray) -> Any:
@@ -53,11 +48,11 @@ def learned(make: Callable[[], Any], X: np.ndarray, y: np.ndarray) -> Any:
 
 def row_of(name: str, X: np.ndarray, y: np.ndarray, n: int) -> list[str]:
     make = MODELS[name]
-    learning = seconds(lambda: learned(make, X[:n], y[:n]))
+    learning = least(lambda: learned(make, X[:n], y[:n]))
     model = learned(make, X[:n], y[:n])
-    answering = seconds(lambda: model.predict(X[n:]))
+    answering = least(lambda: model.predict(X[n:]))
     records = [dict(enumerate(row)) for row in X[n : n + 500].tolist()]
-    singly = seconds(lambda: [model.predict_one(record) for record in records])
+    singly = least(lambda: [model.predict_one(record) for record in records])
     return [name, *(f"{rate:,.0f}" for rate in (n / learning, len(X[n:]) / answering, len(records) / singly))]
 
 

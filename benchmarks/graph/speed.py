@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,15 +17,9 @@ from anystream.anytime.budget import Budget
 from anystream.graph import KAOGClassifier, KAOGINCClassifier
 from benchmarks.graph.protocol import LENGTH, sine
 from benchmarks.table import machine
+from benchmarks.timing import least_seconds
 
-
-def least_seconds(work: Callable[[], Any], repeats: int = 3) -> float:
-    best = float("inf")
-    for _ in range(repeats):
-        started = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - started)
-    return best
+least = partial(least_seconds, repeats=3, clock=time.perf_counter)
 
 
 def main() -> None:
@@ -45,31 +39,31 @@ def main() -> None:
     print(f"{chosen.records} x {chosen.features} in 40 clusters of 8 classes, seed 0; least of 3; {machine()}")
 
     model, peer = KAOGClassifier(), KNeighborsClassifier(5)
-    print(f"KAOG, building                    {least_seconds(lambda: model.fit(X, y)):9.2f} s")
-    neighbours = least_seconds(lambda: peer.fit(X, y).kneighbors(X, 20))
+    print(f"KAOG, building                    {least(lambda: model.fit(X, y)):9.2f} s")
+    neighbours = least(lambda: peer.fit(X, y).kneighbors(X, 20))
     print(f"scikit-learn, 20 neighbours each  {neighbours:9.2f} s")
     for budget in (0, 16, 64, 256, 1024, None):
         answer = model.classify(queries, budget=Budget(steps=budget))
-        seconds = least_seconds(lambda: model.classify(queries, budget=Budget(steps=budget)))  # used at once
+        seconds = least(lambda: model.classify(queries, budget=Budget(steps=budget)))  # used at once
         accuracy = 100.0 * float((answer.labels == labels).mean())
         print(
             f"KAOG, budget {budget!s:>5}  {1e6 * seconds / len(queries):8.1f} us/record"
             f"  accuracy {accuracy:5.1f} %  steps {answer.steps.mean():7.1f}  certified {answer.certified.mean():4.0%}"
         )
-    seconds = least_seconds(lambda: peer.predict(queries))
+    seconds = least(lambda: peer.predict(queries))
     print(
         f"5-NN, scikit-learn  {1e6 * seconds / len(queries):8.1f} us/record"
         f"  accuracy {100.0 * peer.score(queries, labels):5.1f} %"
     )
 
     batches = list(sine(0).batches(80))
-    stream = least_seconds(lambda: [m.partial_fit(*b) for m in [KAOGINCClassifier()] for b in batches], 1)
+    stream = least(lambda: [m.partial_fit(*b) for m in [KAOGINCClassifier()] for b in batches], repeats=1)
     print(f"KAOGINC on Sine, batches of 80    {1e6 * stream / LENGTH:8.1f} us/record learned")
     incremental = KAOGINCClassifier()
     records = [(dict(enumerate(x.tolist())), int(c)) for X, y in batches[:30] for x, c in zip(X, y, strict=True)]
-    single = least_seconds(lambda: [incremental.learn_one(*record) for record in records], 1)
+    single = least(lambda: [incremental.learn_one(*record) for record in records], repeats=1)
     print(f"KAOGINC, learn_one                {1e6 * single / len(records):8.1f} us/record learned")
-    asked = least_seconds(lambda: [incremental.predict_one(x) for x, _ in records[:1000]])
+    asked = least(lambda: [incremental.predict_one(x) for x, _ in records[:1000]])
     print(f"KAOGINC, predict_one              {1e6 * asked / 1000:8.1f} us/record")
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.locust.streams import Stream
+from benchmarks.timing import least_seconds
 
 CHUNK = 200
 
@@ -98,12 +99,7 @@ class NearestOfWindow:
 
 def time_per_answer(model: Any, queries: NDArray[np.float64], budget: int) -> float:
     """Microseconds of processor time, the least of several runs over all queries."""
-    best = np.inf
-    for _ in range(7):
-        began = time.process_time()
-        model.classify(queries, budget=budget)
-        best = min(best, time.process_time() - began)
-    return best / len(queries) * 1e6
+    return least_seconds(lambda: model.classify(queries, budget=budget)) / len(queries) * 1e6
 
 
 @dataclass

@@ -28,7 +28,7 @@ Metric make_metric(Vector<double> shift, Vector<double> knots, Vector<double> le
 void apply(const Metric& metric, Matrix<double> records, int threads, OutMatrix<double> out) {
     constexpr std::size_t kChunk = 256;  // records that one thread takes at a time
     const std::size_t d = metric.dimensions(), rows = records.shape(0);
-    require_record_width(records.shape(1), d);
+    require_features(metric, records.shape(1));
     require_equal("columns of out", out.shape(1), d);
     require_equal("rows of out", out.shape(0), rows);
     const double* const from = records.data();

@@ -1,8 +1,4 @@
-// The Bayes forest for Python: a handle that many threads may read while one learns.
-//
-// A handle owns a forest behind a mutex. Whoever reads takes a share of it; whoever learns changes it in place if
-// nobody else has a share, and else changes a copy and puts that in its place. So a query keeps the model it was opened
-// on.
+// The Bayes forest for Python.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -13,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <mutex>
 #include <type_traits>
 
 #include "anystream/bayes_tree/answer.hpp"
@@ -24,6 +19,7 @@
 #include "anystream/bayes_tree/query.hpp"
 #include "anystream/parallel.hpp"
 #include "bindings.hpp"
+#include "shared_model.hpp"
 
 namespace anystream::bindings {
 
@@ -31,16 +27,6 @@ namespace {
 
 using namespace anystream::bayes_tree;
 using SharedForest = std::shared_ptr<Forest>;
-
-template <typename Enum>
-Enum named(const std::string& name, const char* what, std::initializer_list<std::pair<const char*, Enum>> names) {
-    std::string known;
-    for (const auto& [text, value] : names) {
-        if (name == text) return value;
-        known += (known.empty() ? "" : ", ") + std::string(text);
-    }
-    throw std::invalid_argument(std::string(what) + " is '" + name + "'; use one of " + known);
-}
 
 ForestSettings forest_settings(std::int32_t fanout, const std::string& bandwidth, double alpha,
                                const std::string& inner_variance, std::int32_t covariance_block,
@@ -55,12 +41,12 @@ ForestSettings forest_settings(std::int32_t fanout, const std::string& bandwidth
     if (!(alpha > 0.0) || !std::isfinite(alpha))
         throw std::invalid_argument("alpha is " + std::to_string(alpha) + "; use a positive number");
     return {fanout,
-            named<Bandwidth>(
+            by_name<Bandwidth>(
                 bandwidth, "bandwidth",
                 {{"langley", Bandwidth::langley}, {"haerdle", Bandwidth::haerdle}, {"factor", Bandwidth::factor}}),
             alpha,
-            named<InnerVariance>(inner_variance, "inner_variance",
-                                 {{"plain", InnerVariance::plain}, {"max", InnerVariance::max}}),
+            by_name<InnerVariance>(inner_variance, "inner_variance",
+                                   {{"plain", InnerVariance::plain}, {"max", InnerVariance::max}}),
             covariance_block,
             covariance_levels,
             common_scale};
@@ -72,30 +58,20 @@ QuerySettings query_settings(const std::string& descent, const std::string& deci
         throw std::invalid_argument("root_weight is " + std::to_string(root_weight) + "; use 0 or more");
     if (refined_classes < kPublishedK)
         throw std::invalid_argument("refined_classes is " + std::to_string(refined_classes) + "; use 1 or more");
-    return {named<Descent>(descent, "descent",
-                           {{"global_best", Descent::global_best},
-                            {"breadth_first", Descent::breadth_first},
-                            {"depth_first", Descent::depth_first}}),
-            named<Decision>(
+    return {by_name<Descent>(descent, "descent",
+                             {{"global_best", Descent::global_best},
+                              {"breadth_first", Descent::breadth_first},
+                              {"depth_first", Descent::depth_first}}),
+            by_name<Decision>(
                 decision, "decision",
                 {{"mixture", Decision::mixture}, {"ensemble", Decision::ensemble}, {"nearest", Decision::nearest}}),
             refined_classes, root_weight, certify};
 }
 
-void require_finite(std::span<const double> values) {
-    for (const double value : values)
-        if (std::isinf(value))
-            throw std::invalid_argument("a record holds an infinite value; use NaN for a missing one");
-}
-
-void require_width(const Forest& forest, std::size_t features) {
-    require_record_width(features, forest.dimensions());
-}
-
 /// A record that may be asked about, in the space of the trees; valid until the thread's next one.
 const double* in_tree_space(const Forest& forest, const Metric* metric, const Vector<double>& x) {
-    require_width(forest, x.size());
-    require_finite(as_span(x));
+    require_features(forest, x.size());
+    require_finite_records(as_span(x));
     if (metric == nullptr) return x.data();
     require_equal("features of the metric", metric->dimensions(), forest.dimensions());
     thread_local std::vector<double> mapped;
@@ -164,58 +140,39 @@ class ForestQuery {
     Query query_;
 };
 
-class ForestHandle {
+/// A forest whose arrays are checked before it first learns, if nobody has checked them yet.
+class ForestHandle : public SharedModel<Forest> {
   public:
-    explicit ForestHandle(SharedForest forest, bool trusted) : forest_(std::move(forest)), trusted_(trusted) {}
+    ForestHandle(SharedForest forest, bool trusted) : SharedModel(std::move(forest)), trusted_(trusted) {}
 
-    /// What queries read. Call it without the GIL, or when nobody can be learning.
-    [[nodiscard]] SharedForest share() const {
-        const std::lock_guard lock(guard_);
-        return forest_;
-    }
-
-    /// Changes the forest, or a copy of it that takes its place. If `change` throws, the model is as it was... provided
-    /// that `change` throws only before it changes anything, which the callers see to.
     template <typename Change>
     void change(Change&& change) {
-        const std::lock_guard lock(guard_);
-        if (!trusted_) {
-            forest_->check();
+        SharedModel::change([&](Forest& forest) {
+            if (!trusted_) forest.check();
             trusted_ = true;
-        }
-        if (forest_.use_count() > 1) forest_ = std::make_shared<Forest>(*forest_);
-        change(*forest_);
+            change(forest);
+        });
     }
 
   private:
-    mutable std::mutex guard_;
-    SharedForest forest_;
-    bool trusted_;
+    bool trusted_;  // behind the mutex
 };
-
-SharedForest share_unlocked(const ForestHandle& handle) {
-    const nb::gil_scoped_release unlocked;
-    return handle.share();
-}
 
 std::unique_ptr<ForestHandle> build(const ForestSettings& settings, Matrix<double> points,
                                     Vector<std::int32_t> classes_of, std::size_t classes,
                                     const std::string& construction, int threads, std::uint64_t seed, Counter* placed,
                                     const StopFlag* stop) {
-    const auto method = named<Construction>(construction, "construction",
-                                            {{"em_top_down", Construction::em_top_down},
-                                             {"hilbert", Construction::hilbert},
-                                             {"z_curve", Construction::z_curve},
-                                             {"str", Construction::str},
-                                             {"goldberger", Construction::goldberger},
-                                             {"virtual_sampling", Construction::virtual_sampling},
-                                             {"guttman", Construction::guttman},
-                                             {"nearest_mean", Construction::nearest_mean}});
+    const auto method = by_name<Construction>(construction, "construction",
+                                              {{"em_top_down", Construction::em_top_down},
+                                               {"hilbert", Construction::hilbert},
+                                               {"z_curve", Construction::z_curve},
+                                               {"str", Construction::str},
+                                               {"goldberger", Construction::goldberger},
+                                               {"virtual_sampling", Construction::virtual_sampling},
+                                               {"guttman", Construction::guttman},
+                                               {"nearest_mean", Construction::nearest_mean}});
     require_equal("length of point_class", classes_of.size(), points.shape(0));
-    for (const std::int32_t c : as_span(classes_of))
-        if (c < 0 || static_cast<std::size_t>(c) >= classes)
-            throw std::invalid_argument("class number " + std::to_string(c) + " is not below " +
-                                        std::to_string(classes));
+    require_classes(as_span(classes_of), classes);
     auto forest = std::make_shared<Forest>(settings, points.shape(1));
     const auto values = as_span(points);
     const auto labels = as_span(classes_of);
@@ -234,9 +191,8 @@ void insert(ForestHandle& handle, Matrix<double> points, Vector<std::int32_t> cl
     for (const std::int32_t c : labels)
         if (c < 0) throw std::invalid_argument("class number " + std::to_string(c) + " is negative");
     const std::size_t d = points.shape(1);
-    const nb::gil_scoped_release unlocked;
     handle.change([&](Forest& forest) {
-        require_width(forest, d);
+        require_features(forest, d);
         for (std::size_t i = 0; i < labels.size(); ++i) forest.insert(values.data() + i * d, labels[i]);
     });
 }
@@ -261,7 +217,6 @@ std::vector<std::vector<double>> maximise_margin(ForestHandle& handle, std::size
                                                  int iterations, int threads, const StopFlag* stop) {
     const MarginSettings settings = margin_settings(kappa, lambda, iterations, threads, stop);
     std::vector<std::vector<double>> histories;
-    const nb::gil_scoped_release unlocked;
     handle.change([&](Forest& forest) { histories = forest.maximise_margin(levels, settings); });
     return histories;
 }
@@ -270,7 +225,6 @@ std::vector<double> train_root_model(ForestHandle& handle, double kappa, double 
                                      int iterations, std::uint64_t seed, int threads, const StopFlag* stop) {
     const MarginSettings settings = margin_settings(kappa, lambda, iterations, threads, stop);
     std::vector<double> history;
-    const nb::gil_scoped_release unlocked;
     handle.change([&](Forest& forest) { history = forest.train_root_model(settings, most_objects, seed); });
     return history;
 }
@@ -278,7 +232,7 @@ std::vector<double> train_root_model(ForestHandle& handle, double kappa, double 
 /// Every array by name. The nodes lie in the order in which queries descend if `ordered`, else as they are.
 nb::dict arrays(const ForestHandle& handle, bool ordered) {
     nb::dict all;
-    SharedForest forest = share_unlocked(handle);
+    SharedForest forest = handle.share();
     if (ordered) {
         const nb::gil_scoped_release unlocked;
         forest = std::make_shared<Forest>(forest->breadth_first());
@@ -316,19 +270,16 @@ std::unique_ptr<ForestHandle> merge(const std::vector<const ForestHandle*>& part
                                     const std::vector<std::vector<std::int32_t>>& class_maps, std::size_t classes) {
     if (parts.empty()) throw std::invalid_argument("there is no model to merge");
     require_equal("number of class maps", class_maps.size(), parts.size());
-    const nb::gil_scoped_release unlocked;
     std::vector<SharedForest> shares;
+    for (const ForestHandle* part : parts) shares.push_back(part->share());
+    const nb::gil_scoped_release unlocked;
     std::vector<const Forest*> forests;
     for (std::size_t p = 0; p < parts.size(); ++p) {
-        shares.push_back(parts[p]->share());
-        forests.push_back(shares.back().get());
+        forests.push_back(shares[p].get());
         forests[p]->check();
-        require_width(*forests[0], forests[p]->dimensions());
+        require_features(*forests[0], forests[p]->dimensions());
         require_equal("length of a class map", class_maps[p].size(), forests[p]->classes());
-        for (const std::int32_t c : class_maps[p])
-            if (c < 0 || static_cast<std::size_t>(c) >= classes)
-                throw std::invalid_argument("class number " + std::to_string(c) + " is not below " +
-                                            std::to_string(classes));
+        require_classes(class_maps[p], classes);
     }
     auto whole = std::make_shared<Forest>(Forest::merged(forests, class_maps, classes));
     return std::make_unique<ForestHandle>(std::move(whole), true);
@@ -339,7 +290,7 @@ template <typename Result>
 Result one(const ForestHandle& handle, const QuerySettings& settings, const Vector<double>& x, std::int64_t steps,
            const Metric* metric, Result (*result)(const Query&, std::size_t classes)) {
     Query& query = spare_query();
-    const SharedForest forest = share_unlocked(handle);
+    const SharedForest forest = handle.share();
     query.open(*forest, settings, in_tree_space(*forest, metric, x));
     query.refine(*forest, {.steps = steps < 0 ? Limits::kUnlimited : steps});
     return result(query, forest->classes());
@@ -391,7 +342,7 @@ void bind_bayes_tree(nb::module_& m) {
                     "A forest over borrowed arrays. With `whole` every index is checked now, else when it is used.")
         .def("__getstate__",
              [](const ForestHandle& h) {
-                 const SharedForest forest = share_unlocked(h);
+                 const SharedForest forest = h.share();
                  const ForestSettings& s = forest->settings();
                  return nb::make_tuple(2, s.fanout, static_cast<int>(s.bandwidth), s.alpha,
                                        static_cast<int>(s.inner_variance), s.covariance_block, s.covariance_levels,
@@ -411,20 +362,18 @@ void bind_bayes_tree(nb::module_& m) {
              })
         .def_static("merge", &merge, "parts"_a, "class_maps"_a, "classes"_a, "One forest of the objects of all parts.")
         .def(
-            "snapshot", [](const ForestHandle& h) { return std::make_unique<ForestHandle>(share_unlocked(h), false); },
+            "snapshot", [](const ForestHandle& h) { return std::make_unique<ForestHandle>(h.share(), false); },
             "A handle on the model as it is now; later learning does not reach it.")
         .def("insert", &insert, "points"_a.noconvert(), "point_class"_a.noconvert(), "Add objects one by one.")
         .def(
             "declare_classes",
             [](ForestHandle& h, std::size_t classes) {
-                const nb::gil_scoped_release unlocked;
                 h.change([&](Forest& forest) { forest.declare_classes(classes); });
             },
             "classes"_a, "Make room for classes that have no object yet.")
         .def(
             "widen",
             [](ForestHandle& h, std::size_t dimensions) {
-                const nb::gil_scoped_release unlocked;
                 h.change([&](Forest& forest) { forest.widen(dimensions); });
             },
             "dimensions"_a, "Add dimensions that are missing in all objects so far.")
@@ -435,21 +384,19 @@ void bind_bayes_tree(nb::module_& m) {
              "seed"_a = 0, "threads"_a = 0, "stop"_a.none() = nb::none(),
              "Train the model of the roots that votes beside the trees; its objectives from the start on.")
         .def_prop_ro(
-            "has_root_model", [](const ForestHandle& h) { return !share_unlocked(h)->root_model().empty(); },
+            "has_root_model", [](const ForestHandle& h) { return !h.share()->root_model().empty(); },
             "Whether the model of the roots was trained and knows all classes and features.")
         .def("arrays", &arrays, "ordered"_a = false,
              "Every array of the forest, by name, read-only; `ordered` lays the nodes out as queries descend.")
         .def(
             "query",
             [](const ForestHandle& h, const QuerySettings& settings, Vector<double> x, const Metric* metric) {
-                return std::make_unique<ForestQuery>(share_unlocked(h), settings, metric, x);
+                return std::make_unique<ForestQuery>(h.share(), settings, metric, x);
             },
             "settings"_a, "x"_a.noconvert(), "metric"_a.none() = nb::none(), "Open a query, which then has an answer.")
         .def(
             "resume",
-            [](const ForestHandle& h, nb::bytes state) {
-                return std::make_unique<ForestQuery>(share_unlocked(h), state);
-            },
+            [](const ForestHandle& h, nb::bytes state) { return std::make_unique<ForestQuery>(h.share(), state); },
             "state"_a, "Go on with a query that was suspended.")
         .def(
             "label_one",
@@ -476,13 +423,13 @@ void bind_bayes_tree(nb::module_& m) {
             [](const ForestHandle& h, const QuerySettings& settings, Matrix<double> records, std::int64_t steps,
                std::int64_t nanoseconds, const StopFlag* stop, int threads, OutMatrix<double> proba,
                OutVector<std::int64_t> taken, OutVector<std::uint8_t> certified) {
-                const SharedForest forest = share_unlocked(h);
-                require_width(*forest, records.shape(1));
+                const SharedForest forest = h.share();
+                require_features(*forest, records.shape(1));
                 require_equal("rows of proba", proba.shape(0), records.shape(0));
                 require_equal("columns of proba", proba.shape(1), forest->classes());
                 require_equal("length of steps", taken.size(), records.shape(0));
                 require_equal("length of certified", certified.size(), records.shape(0));
-                require_finite(as_span(records));
+                require_finite_records(as_span(records));
                 const Limits limits = make_limits(steps, nanoseconds, stop);
                 const nb::gil_scoped_release unlocked;
                 answer(*forest, settings, {as_span(records), forest->dimensions()}, limits, threads,
@@ -495,10 +442,10 @@ void bind_bayes_tree(nb::module_& m) {
             "answer_in_stages",
             [](const ForestHandle& h, const QuerySettings& settings, Matrix<double> records,
                Vector<std::int64_t> stages, int threads, OutVector<double> out) {
-                const SharedForest forest = share_unlocked(h);
-                require_width(*forest, records.shape(1));
+                const SharedForest forest = h.share();
+                require_features(*forest, records.shape(1));
                 require_equal("length of out", out.size(), records.shape(0) * stages.size() * forest->classes());
-                require_finite(as_span(records));
+                require_finite_records(as_span(records));
                 const nb::gil_scoped_release unlocked;
                 answer_in_stages(*forest, settings, {as_span(records), forest->dimensions()}, as_span(stages), threads,
                                  as_span(out));
@@ -509,23 +456,23 @@ void bind_bayes_tree(nb::module_& m) {
             "label_in_stages",
             [](const ForestHandle& h, const QuerySettings& settings, Matrix<double> records,
                Vector<std::int64_t> stages, int threads, OutMatrix<std::int32_t> out) {
-                const SharedForest forest = share_unlocked(h);
-                require_width(*forest, records.shape(1));
+                const SharedForest forest = h.share();
+                require_features(*forest, records.shape(1));
                 require_equal("rows of out", out.shape(0), records.shape(0));
                 require_equal("columns of out", out.shape(1), stages.size());
-                require_finite(as_span(records));
+                require_finite_records(as_span(records));
                 const nb::gil_scoped_release unlocked;
                 label_in_stages(*forest, settings, {as_span(records), forest->dimensions()}, as_span(stages), threads,
                                 as_span(out));
             },
             "settings"_a, "records"_a.noconvert(), "stages"_a.noconvert(), "threads"_a, "out"_a.noconvert(),
             "Class numbers after each of the ascending numbers of steps: (records, stages).")
-        .def_prop_ro("dimensions", [](const ForestHandle& h) { return share_unlocked(h)->dimensions(); })
-        .def_prop_ro("classes", [](const ForestHandle& h) { return share_unlocked(h)->classes(); })
-        .def_prop_ro("objects", [](const ForestHandle& h) { return share_unlocked(h)->objects(); })
-        .def_prop_ro("nodes", [](const ForestHandle& h) { return share_unlocked(h)->nodes(); })
+        .def_prop_ro("dimensions", [](const ForestHandle& h) { return h.share()->dimensions(); })
+        .def_prop_ro("classes", [](const ForestHandle& h) { return h.share()->classes(); })
+        .def_prop_ro("objects", [](const ForestHandle& h) { return h.share()->objects(); })
+        .def_prop_ro("nodes", [](const ForestHandle& h) { return h.share()->nodes(); })
         .def_prop_ro(
-            "own_bytes", [](const ForestHandle& h) { return share_unlocked(h)->own_bytes(); },
+            "own_bytes", [](const ForestHandle& h) { return h.share()->own_bytes(); },
             "Bytes of memory held; what a mapped file lends is not counted.");
 
     m.def(

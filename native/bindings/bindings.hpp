@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -65,10 +66,35 @@ inline void require_equal(const char* what, std::size_t got, std::size_t expecte
                                 std::to_string(expected));
 }
 
-inline void require_record_width(std::size_t got, std::size_t known) {
-    if (got == known) return;
-    throw std::invalid_argument("records have " + std::to_string(got) + " features, fit saw " + std::to_string(known) +
-                                "; pass the same columns");
+inline void require_finite_records(std::span<const double> values) {
+    for (const double value : values)
+        if (std::isinf(value))
+            throw std::invalid_argument("a record holds an infinite value; use NaN for a missing one");
+}
+
+template <typename Model>
+void require_features(const Model& model, std::size_t features) {
+    if (features != model.dimensions())
+        throw std::invalid_argument("records have " + std::to_string(features) + " features, fit saw " +
+                                    std::to_string(model.dimensions()) + "; pass the same columns");
+}
+
+inline void require_classes(std::span<const std::int32_t> numbers, std::size_t classes) {
+    for (const std::int32_t c : numbers)
+        if (c < 0 || static_cast<std::size_t>(c) >= classes)
+            throw std::invalid_argument("class number " + std::to_string(c) + " is not below " +
+                                        std::to_string(classes));
+}
+
+/// The value of a parameter that is one of a few words.
+template <typename Enum>
+Enum by_name(const std::string& name, const char* what, std::initializer_list<std::pair<const char*, Enum>> names) {
+    std::string known;
+    for (const auto& [text, value] : names) {
+        if (name == text) return value;
+        known += (known.empty() ? "" : ", ") + std::string(text);
+    }
+    throw std::invalid_argument(std::string(what) + " is '" + name + "'; use one of " + known);
 }
 
 /// How far a piece of work has come; any thread may look at it.

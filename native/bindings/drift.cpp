@@ -23,10 +23,7 @@ void bind_drift(nb::module_& m) {
             const auto features = rows.shape(1);
             require_equal("number of labels", labels.size(), rows.shape(0));
             require_moments(features, count.size(), observed.size(), mean.size(), scatter.size());
-            for (const auto label : as_span(labels))
-                if (label < 0 || static_cast<std::size_t>(label) >= count.size())
-                    throw std::invalid_argument("label " + std::to_string(label) + " is not below " +
-                                                std::to_string(count.size()));
+            require_classes(as_span(labels), count.size());
             const MomentsRef moments{features, as_span(count), as_span(observed), as_span(mean), as_span(scatter)};
 
             nb::gil_scoped_release unlocked;

@@ -22,18 +22,6 @@ namespace {
 using namespace anystream::graph;
 using SharedGraph = std::shared_ptr<const Graph>;
 
-void require_finite(std::span<const double> values) {
-    for (const double value : values)
-        if (std::isinf(value))
-            throw std::invalid_argument("a record holds an infinite value; use NaN for a missing one");
-}
-
-void require_width(const Graph& graph, std::size_t features) {
-    if (features != graph.dimensions())
-        throw std::invalid_argument("records have " + std::to_string(features) + " features, fit saw " +
-                                    std::to_string(graph.dimensions()) + "; pass the same columns");
-}
-
 template <typename T>
 std::vector<T> copied(Vector<T> array) {
     return {array.data(), array.data() + array.size()};
@@ -42,7 +30,7 @@ std::vector<T> copied(Vector<T> array) {
 /// One part of a graph; every number is checked here, so that queries need not.
 std::shared_ptr<const Part> make_part(const Graph& graph, Matrix<double> points, Vector<std::int32_t> component,
                                       Vector<std::int32_t> k, Vector<double> purity, Vector<std::int32_t> label) {
-    require_width(graph, points.shape(1));
+    require_features(graph, points.shape(1));
     require_equal("length of component", component.size(), points.shape(0));
     require_equal("length of purity", purity.size(), k.size());
     require_equal("length of label", label.size(), k.size());
@@ -53,7 +41,7 @@ std::shared_ptr<const Part> make_part(const Graph& graph, Matrix<double> points,
         if (k.data()[a] < 1 || !(purity.data()[a] > 0.0) || purity.data()[a] > 1.0 || label.data()[a] < 0 ||
             static_cast<std::size_t>(label.data()[a]) >= graph.classes)
             throw std::invalid_argument("component " + std::to_string(a) + " has no valid K, purity or label");
-    require_finite(as_span(points));
+    require_finite_records(as_span(points));
     Components components{copied(component), copied(k), copied(purity), copied(label)};
     const auto values = as_span(points);
 
@@ -80,7 +68,6 @@ class GraphHandle {
         graph.scale = copied(scale);
         graph.classes = classes;
         graph.least_k = least_k;
-        graph.most_k = static_cast<std::size_t>(least_k);
         graph_ = std::make_shared<const Graph>(std::move(graph));
     }
     explicit GraphHandle(Graph graph) : graph_(std::make_shared<const Graph>(std::move(graph))) {}
@@ -122,8 +109,8 @@ class GraphHandle {
 class GraphQuery {
   public:
     GraphQuery(SharedGraph graph, Vector<double> x) : graph_(std::move(graph)) {
-        require_width(*graph_, x.size());
-        require_finite(as_span(x));
+        require_features(*graph_, x.size());
+        require_finite_records(as_span(x));
         query_.open(*graph_, x.data());
     }
     std::int64_t refine(std::int64_t steps, std::int64_t nanoseconds, const StopFlag* stop) {
@@ -156,8 +143,8 @@ class GraphQuery {
 /// One record without the ceremony of a batch: the workspace belongs to the thread.
 Query& one(const Graph& graph, Vector<double> x, std::int64_t steps) {
     thread_local Query query;
-    require_width(graph, x.size());
-    require_finite(as_span(x));
+    require_features(graph, x.size());
+    require_finite_records(as_span(x));
     query.open(graph, x.data());
     query.advance(graph, steps < 0 ? Limits::kUnlimited : steps);
     return query;
@@ -166,7 +153,7 @@ Query& one(const Graph& graph, Vector<double> x, std::int64_t steps) {
 nb::tuple bound_optimal_graph(Matrix<double> points, Vector<std::int32_t> labels, std::size_t most_k, int threads,
                               Counter* done, const StopFlag* stop) {
     require_equal("length of labels", labels.size(), points.shape(0));
-    require_finite(as_span(points));
+    require_finite_records(as_span(points));
     if (most_k < 1) throw std::invalid_argument("most_k is 0; use 1 or more");
     const auto rows = as_span(points);
     const auto classes_of = as_span(labels);
@@ -255,15 +242,15 @@ void bind_graph(nb::module_& m) {
                const StopFlag* stop, int threads, OutMatrix<double> proba, OutVector<std::int64_t> taken,
                OutVector<std::uint8_t> exhausted) {
                 const SharedGraph graph = h.graph();
-                require_width(*graph, records.shape(1));
+                require_features(*graph, records.shape(1));
                 require_equal("rows of proba", proba.shape(0), records.shape(0));
                 require_equal("columns of proba", proba.shape(1), graph->classes);
                 require_equal("length of steps", taken.size(), records.shape(0));
                 require_equal("length of exhausted", exhausted.size(), records.shape(0));
-                require_finite(as_span(records));
+                require_finite_records(as_span(records));
                 const Limits limits = make_limits(steps, nanoseconds, stop);
                 const auto rows = as_span(records);
-                const Answers out{as_span(proba), as_span(taken), as_span(exhausted)};
+                const AnswerRows out{as_span(proba), as_span(taken), as_span(exhausted)};
                 const nb::gil_scoped_release unlocked;
                 answer(*graph, rows, limits, threads, out);
             },
@@ -274,9 +261,9 @@ void bind_graph(nb::module_& m) {
             [](const GraphHandle& h, Matrix<double> records, Vector<std::int64_t> stages, int threads,
                OutVector<double> out) {
                 const SharedGraph graph = h.graph();
-                require_width(*graph, records.shape(1));
+                require_features(*graph, records.shape(1));
                 require_equal("length of out", out.size(), records.shape(0) * stages.size() * graph->classes);
-                require_finite(as_span(records));
+                require_finite_records(as_span(records));
                 const auto rows = as_span(records);
                 const auto at = as_span(stages);
                 const auto proba = as_span(out);

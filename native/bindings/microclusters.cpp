@@ -10,7 +10,7 @@ namespace anystream::bindings {
 namespace {
 
 using namespace anystream::microclusters;
-using Handle = StreamHandle<Clusters>;
+using Handle = SharedModel<Clusters>;
 using Arguments =
     std::tuple<std::int64_t, double, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool>;
 

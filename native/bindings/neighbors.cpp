@@ -1,8 +1,4 @@
-// Anytime nearest neighbours for Python: a handle that many threads may read while one learns.
-//
-// A handle owns a gallery behind a mutex. Whoever reads takes a share of it; whoever learns changes it in place if
-// nobody else has a share, and else changes a copy and puts that in its place. So a query keeps the model it was opened
-// on.
+// Anytime nearest neighbours for Python.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -10,7 +6,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <memory>
-#include <mutex>
 #include <numeric>
 
 #include "anystream/neighbors/answer.hpp"
@@ -18,7 +13,7 @@
 #include "anystream/neighbors/matrix_space.hpp"
 #include "anystream/neighbors/orderings.hpp"
 #include "anystream/neighbors/query.hpp"
-#include "bindings.hpp"
+#include "shared_model.hpp"
 
 namespace anystream::bindings {
 
@@ -44,13 +39,6 @@ Records records_of(Vector<double> values, Vector<std::int64_t> first) {
 
 void require_records(const Space& space, const Records& records) {
     for (std::size_t i = 0; i < records.size(); ++i) space.require(records.row(i));
-}
-
-void require_classes(std::span<const std::int32_t> labels, std::size_t classes) {
-    for (const std::int32_t c : labels)
-        if (c < 0 || static_cast<std::size_t>(c) >= classes)
-            throw std::invalid_argument("class number " + std::to_string(c) + " is not below " +
-                                        std::to_string(classes));
 }
 
 std::unique_ptr<Space> fill(const Metric& metric, const Records& records) {
@@ -152,21 +140,10 @@ class GalleryQuery {
     Query query_;
 };
 
-class GalleryHandle {
+class GalleryHandle : public SharedModel<Gallery> {
   public:
-    GalleryHandle(SharedGallery gallery, Metric metric) : gallery_(std::move(gallery)), metric_(std::move(metric)) {}
+    GalleryHandle(SharedGallery gallery, Metric metric) : SharedModel(std::move(gallery)), metric_(std::move(metric)) {}
 
-    [[nodiscard]] SharedGallery share() const {
-        const std::lock_guard lock(guard_);
-        return gallery_;
-    }
-    /// Changes the gallery, or a copy of it that takes its place.
-    template <typename Change>
-    void change(Change&& change) {
-        const std::lock_guard lock(guard_);
-        if (gallery_.use_count() > 1) gallery_ = std::make_shared<Gallery>(*gallery_);
-        change(*gallery_);
-    }
     [[nodiscard]] const Metric& metric() const noexcept { return metric_; }
     void widen(std::size_t width) {
         change([&](Gallery& gallery) { gallery.widen(width); });
@@ -174,15 +151,8 @@ class GalleryHandle {
     }
 
   private:
-    mutable std::mutex guard_;
-    SharedGallery gallery_;
     Metric metric_;
 };
-
-SharedGallery share_unlocked(const GalleryHandle& handle) {
-    const nb::gil_scoped_release unlocked;
-    return handle.share();
-}
 
 std::unique_ptr<GalleryHandle> build(const Metric& metric, Vector<double> values, Vector<std::int64_t> first,
                                      Vector<std::int32_t> labels, Vector<std::int64_t> order,
@@ -249,7 +219,6 @@ void insert(GalleryHandle& handle, Vector<double> values, Vector<std::int64_t> f
     require_equal("number of labels", labels.size(), records.size());
     for (const std::int32_t c : as_span(labels))
         if (c < 0) throw std::invalid_argument("class number " + std::to_string(c) + " is negative");
-    const nb::gil_scoped_release unlocked;
     handle.change([&](Gallery& gallery) {
         require_records(gallery.space(), records);
         for (std::size_t i = 0; i < records.size(); ++i) gallery.insert(records.row(i), labels.data()[i]);
@@ -300,7 +269,7 @@ class ArrayLender final : public ColumnVisitor {
 };
 
 nb::dict arrays(const GalleryHandle& handle) {
-    auto* shared = new SharedGallery(std::make_shared<Gallery>(*share_unlocked(handle)));
+    auto* shared = new SharedGallery(std::make_shared<Gallery>(*handle.share()));
     ArrayCollector collector(nb::capsule(shared, [](void* p) noexcept { delete static_cast<SharedGallery*>(p); }));
     (*shared)->visit_columns(collector);
     return collector.take();
@@ -319,7 +288,7 @@ template <typename Result>
 Result one(const GalleryHandle& handle, Vector<double> x, std::size_t k, std::int64_t steps,
            Result (*result)(const Query&, const Gallery&)) {
     thread_local Query query;
-    const SharedGallery gallery = share_unlocked(handle);
+    const SharedGallery gallery = handle.share();
     const Row row = as_span(x);
     gallery->space().require(row);
     query.open(*gallery, row, k);
@@ -369,7 +338,7 @@ void bind_neighbors(nb::module_& m) {
             "metric"_a, "classes"_a, "capacity"_a, "arrays"_a, "A gallery over borrowed arrays, checked.")
         .def("__getstate__",
              [](const GalleryHandle& h) {
-                 const SharedGallery gallery = share_unlocked(h);
+                 const SharedGallery gallery = h.share();
                  const Metric& metric = h.metric();
                  return nb::make_tuple(1, metric.name, metric.width, metric.categorical, metric.band,
                                        gallery->classes(), gallery->capacity(), arrays(h));
@@ -389,28 +358,24 @@ void bind_neighbors(nb::module_& m) {
         .def(
             "declare_classes",
             [](GalleryHandle& h, std::size_t classes) {
-                const nb::gil_scoped_release unlocked;
                 h.change([&](Gallery& gallery) { gallery.declare_classes(classes); });
             },
             "classes"_a, "Make room for classes that have no exemplar yet.")
+        .def("widen", &GalleryHandle::widen, "width"_a, "Add features that are missing in all exemplars so far.")
         .def(
-            "widen",
-            [](GalleryHandle& h, std::size_t width) {
-                const nb::gil_scoped_release unlocked;
-                h.widen(width);
-            },
-            "width"_a, "Add features that are missing in all exemplars so far.")
+            "snapshot", [](const GalleryHandle& h) { return std::make_unique<GalleryHandle>(h.share(), h.metric()); },
+            "The exemplars as they are now; they are shared until one of the two learns on.")
         .def("arrays", &arrays, "Every array, by name, read-only.")
         .def(
             "query",
             [](const GalleryHandle& h, Vector<double> x, std::size_t k) {
-                return std::make_unique<GalleryQuery>(share_unlocked(h), x, k);
+                return std::make_unique<GalleryQuery>(h.share(), x, k);
             },
             "x"_a.noconvert(), "k"_a, "Open a query: the first exemplar of each class is compared.")
         .def(
             "resume",
             [](const GalleryHandle& h, Vector<double> x, std::size_t k, nb::tuple state) {
-                return std::make_unique<GalleryQuery>(share_unlocked(h), x, k, state);
+                return std::make_unique<GalleryQuery>(h.share(), x, k, state);
             },
             "x"_a.noconvert(), "k"_a, "state"_a, "Go on with a query that was suspended.")
         .def(
@@ -435,7 +400,7 @@ void bind_neighbors(nb::module_& m) {
             [](const GalleryHandle& h, Vector<double> values, Vector<std::int64_t> first, std::size_t k,
                std::int64_t steps, std::int64_t nanoseconds, const StopFlag* stop, int threads, OutMatrix<double> proba,
                OutVector<std::int64_t> taken, OutVector<std::uint8_t> exhausted) {
-                const SharedGallery gallery = share_unlocked(h);
+                const SharedGallery gallery = h.share();
                 const Records records = records_of(values, first);
                 require_equal("rows of proba", proba.shape(0), records.size());
                 require_equal("columns of proba", proba.shape(1), gallery->classes());
@@ -453,7 +418,7 @@ void bind_neighbors(nb::module_& m) {
             "answer_in_stages",
             [](const GalleryHandle& h, Vector<double> values, Vector<std::int64_t> first, std::size_t k,
                Vector<std::int64_t> stages, int threads, OutVector<double> out) {
-                const SharedGallery gallery = share_unlocked(h);
+                const SharedGallery gallery = h.share();
                 const Records records = records_of(values, first);
                 require_equal("length of out", out.size(), records.size() * stages.size() * gallery->classes());
                 require_records(gallery->space(), records);
@@ -466,7 +431,7 @@ void bind_neighbors(nb::module_& m) {
             "leave_one_out",
             [](const GalleryHandle& h, std::size_t k, Vector<std::int64_t> stages, int threads,
                OutMatrix<std::int32_t> out) {
-                const SharedGallery gallery = share_unlocked(h);
+                const SharedGallery gallery = h.share();
                 require_equal("rows of out", out.shape(0), gallery->size());
                 require_equal("columns of out", out.shape(1), stages.size());
                 const nb::gil_scoped_release unlocked;
@@ -477,24 +442,24 @@ void bind_neighbors(nb::module_& m) {
         .def(
             "labels",
             [](const GalleryHandle& h) {
-                const SharedGallery gallery = share_unlocked(h);
+                const SharedGallery gallery = h.share();
                 const auto labels = gallery->labels();
                 return to_numpy(std::vector<std::int32_t>(labels.begin(), labels.end()));
             },
             "Class numbers by position.")
-        .def_prop_ro("width", [](const GalleryHandle& h) { return share_unlocked(h)->space().width(); })
-        .def_prop_ro("classes", [](const GalleryHandle& h) { return share_unlocked(h)->classes(); })
-        .def_prop_ro("capacity", [](const GalleryHandle& h) { return share_unlocked(h)->capacity(); })
-        .def_prop_ro("setup", [](const GalleryHandle& h) { return share_unlocked(h)->setup(); })
-        .def("__len__", [](const GalleryHandle& h) { return share_unlocked(h)->present(); })
+        .def_prop_ro("width", [](const GalleryHandle& h) { return h.share()->space().width(); })
+        .def_prop_ro("classes", [](const GalleryHandle& h) { return h.share()->classes(); })
+        .def_prop_ro("capacity", [](const GalleryHandle& h) { return h.share()->capacity(); })
+        .def_prop_ro("setup", [](const GalleryHandle& h) { return h.share()->setup(); })
+        .def("__len__", [](const GalleryHandle& h) { return h.share()->present(); })
         .def_prop_ro(
-            "positions", [](const GalleryHandle& h) { return share_unlocked(h)->size(); },
+            "positions", [](const GalleryHandle& h) { return h.share()->size(); },
             "Exemplars, and those that left but still have their place in a list.")
         .def_prop_ro(
-            "oldest", [](const GalleryHandle& h) { return share_unlocked(h)->oldest(); },
+            "oldest", [](const GalleryHandle& h) { return h.share()->oldest(); },
             "The serial before which all exemplars have left.")
         .def_prop_ro(
-            "own_bytes", [](const GalleryHandle& h) { return share_unlocked(h)->own_bytes(); },
+            "own_bytes", [](const GalleryHandle& h) { return h.share()->own_bytes(); },
             "Bytes of memory held; what a mapped file lends is not counted.");
 }
 

@@ -1,7 +1,4 @@
-// What the bindings of stream models share: a handle that many threads may read while one learns, and the calls that
-// answer. A handle owns a model behind a mutex. Whoever reads takes a share of it; whoever learns changes it in place
-// if nobody else has a share, and else changes a copy and puts that in its place. So a query keeps the model it was
-// opened on.
+// What the bindings of stream models share: the calls that learn and answer.
 #pragma once
 
 #include <nanobind/stl/string.h>
@@ -9,57 +6,10 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <cmath>
-#include <memory>
-#include <mutex>
-
-#include "anystream/answer_batch.hpp"
-#include "bindings.hpp"
+#include "anystream/stream_batch.hpp"
+#include "shared_model.hpp"
 
 namespace anystream::bindings {
-
-inline void require_finite_records(std::span<const double> values) {
-    for (const double value : values)
-        if (std::isinf(value))
-            throw std::invalid_argument("a record holds an infinite value; use NaN for a missing one");
-}
-
-template <typename Model>
-void require_features(const Model& model, std::size_t features) {
-    if (features != model.dimensions())
-        throw std::invalid_argument("records have " + std::to_string(features) + " features, fit saw " +
-                                    std::to_string(model.dimensions()) + "; pass the same columns");
-}
-
-template <typename Model>
-class StreamHandle {
-  public:
-    using Shared = std::shared_ptr<Model>;
-
-    explicit StreamHandle(Model model) : model_(std::make_shared<Model>(std::move(model))) {}
-
-    /// What queries read.
-    [[nodiscard]] Shared share() const {
-        const nb::gil_scoped_release unlocked;
-        return share_without_gil();
-    }
-    [[nodiscard]] Shared share_without_gil() const {
-        const std::lock_guard lock(guard_);
-        return model_;
-    }
-    /// Changes the model, or a copy of it that takes its place. `change` throws only before it changes anything.
-    template <typename Change>
-    void change(Change&& change) {
-        const nb::gil_scoped_release unlocked;
-        const std::lock_guard lock(guard_);
-        if (model_.use_count() > 1) model_ = std::make_shared<Model>(*model_);
-        change(*model_);
-    }
-
-  private:
-    mutable std::mutex guard_;
-    Shared model_;
-};
 
 /// One classification in progress, as Python holds it.
 template <typename Query>
@@ -100,7 +50,7 @@ class StreamQuery {
 
 /// One record without the ceremony of a batch: the workspace belongs to the thread.
 template <typename Query, typename Result>
-Result answer_one(const StreamHandle<typename Query::Model>& handle, const typename Query::Settings& settings,
+Result answer_one(const SharedModel<typename Query::Model>& handle, const typename Query::Settings& settings,
                   Vector<double> x, std::int64_t steps, Result (*result)(const Query&, std::size_t classes)) {
     thread_local Query query;
     const auto model = handle.share();
@@ -124,8 +74,8 @@ void bind_stream_query(nb::module_& m, const char* name) {
         .def_prop_ro(
             "steps", [](const Bound& q) { return q.query().steps(); }, "Steps so far.")
         .def_prop_ro(
-            "certified", [](const Bound& q) { return q.query().certified(); }, "No further step can change the label.")
-        .def_prop_ro("exhausted", [](const Bound& q) { return q.query().finished(); }, "Nothing is left to do.");
+            "exhausted", [](const Bound& q) { return q.query().finished(); },
+            "Nothing is left to do: no further step can change the label.");
 }
 
 /// The calls of a handle that learn and answer; how it is made and stored is the room's own.
@@ -133,7 +83,7 @@ template <typename Query>
 auto bind_stream_model(nb::module_& m, const char* name, const char* doc) {
     using Model = typename Query::Model;
     using Settings = typename Query::Settings;
-    using Handle = StreamHandle<Model>;
+    using Handle = SharedModel<Model>;
     auto bound = nb::class_<Handle>(m, name, doc);
     bound
         .def(
@@ -146,10 +96,7 @@ auto bind_stream_model(nb::module_& m, const char* name, const char* doc) {
                 const std::size_t d = points.shape(1);
                 h.change([&](Model& model) {
                     require_features(model, d);
-                    for (const std::int32_t c : classes)
-                        if (c < 0 || static_cast<std::size_t>(c) >= model.classes())
-                            throw std::invalid_argument("class number " + std::to_string(c) + " is not below " +
-                                                        std::to_string(model.classes()));
+                    require_classes(classes, model.classes());
                     model.learn(values, classes);
                 });
             },
@@ -159,8 +106,8 @@ auto bind_stream_model(nb::module_& m, const char* name, const char* doc) {
             [](Handle& h, std::size_t classes) { h.change([&](Model& model) { model.declare_classes(classes); }); },
             "classes"_a, "Make room for classes that have no point yet.")
         .def(
-            "snapshot", [](const Handle& h) { return std::make_unique<Handle>(Model(*h.share())); },
-            "A copy of the model as it is now.")
+            "snapshot", [](const Handle& h) { return std::make_unique<Handle>(h.share()); },
+            "The model as it is now; what was learned is shared until one of the two learns on.")
         .def(
             "query",
             [](const Handle& h, const Settings& settings, Vector<double> x) {
@@ -203,8 +150,8 @@ auto bind_stream_model(nb::module_& m, const char* name, const char* doc) {
                 require_finite_records(as_span(records));
                 const Limits limits = make_limits(steps, nanoseconds, stop);
                 const nb::gil_scoped_release unlocked;
-                answer_batch<Query>(*model, settings, {as_span(records), model->dimensions()}, limits, threads,
-                                    {as_span(proba), as_span(taken), as_span(certified)});
+                answer_batch(StreamBatch<Query>{*model, settings, {as_span(records), model->dimensions()}}, limits,
+                             threads, {as_span(proba), as_span(taken), as_span(certified)});
             },
             "settings"_a, "records"_a.noconvert(), "steps"_a, "nanoseconds"_a, "stop"_a.none(), "threads"_a,
             "proba"_a.noconvert(), "taken"_a.noconvert(), "certified"_a.noconvert(),
@@ -218,8 +165,8 @@ auto bind_stream_model(nb::module_& m, const char* name, const char* doc) {
                 require_equal("length of out", out.size(), records.shape(0) * stages.size() * model->classes());
                 require_finite_records(as_span(records));
                 const nb::gil_scoped_release unlocked;
-                answer_batch_in_stages<Query>(*model, settings, {as_span(records), model->dimensions()},
-                                              as_span(stages), threads, as_span(out));
+                answer_batch_in_stages(StreamBatch<Query>{*model, settings, {as_span(records), model->dimensions()}},
+                                       as_span(stages), threads, as_span(out));
             },
             "settings"_a, "records"_a.noconvert(), "stages"_a.noconvert(), "threads"_a, "out"_a.noconvert(),
             "Probabilities after each of the ascending numbers of steps: (records, stages, classes).")

@@ -10,7 +10,7 @@ namespace anystream::bindings {
 
 /// The models of `parts`, checked to be alike, with one class map each.
 template <typename Model>
-std::vector<std::shared_ptr<Model>> shares_to_merge(const std::vector<const StreamHandle<Model>*>& parts,
+std::vector<std::shared_ptr<Model>> shares_to_merge(const std::vector<const SharedModel<Model>*>& parts,
                                                     const std::vector<std::vector<std::int32_t>>& class_maps,
                                                     std::size_t classes) {
     if (parts.empty()) throw std::invalid_argument("there is no model to merge");
@@ -20,10 +20,7 @@ std::vector<std::shared_ptr<Model>> shares_to_merge(const std::vector<const Stre
         shares.push_back(parts[p]->share());
         require_features(*shares[0], shares[p]->dimensions());
         require_equal("length of a class map", class_maps[p].size(), shares[p]->classes());
-        for (const std::int32_t c : class_maps[p])
-            if (c < 0 || static_cast<std::size_t>(c) >= classes)
-                throw std::invalid_argument("class number " + std::to_string(c) + " is not below " +
-                                            std::to_string(classes));
+        require_classes(class_maps[p], classes);
     }
     return shares;
 }
@@ -36,7 +33,7 @@ std::vector<T> vector_from(nb::dict given, const char* name) {
 }
 
 template <typename Model>
-nb::dict arrays_of(const StreamHandle<Model>& handle) {
+nb::dict arrays_of(const SharedModel<Model>& handle) {
     auto arrays = handle.share()->arrays();
     nb::dict all;
     arrays.each([&](const char* name, auto& values) { all[name] = nb::cast(to_numpy(std::move(values))); });
@@ -46,10 +43,10 @@ nb::dict arrays_of(const StreamHandle<Model>& handle) {
 /// How a handle is made, stored and merged. `make_settings` takes the tuple that `arguments_of` gives; `check` throws
 /// if settings do not fit the dimensions.
 template <typename Model, typename Settings, typename... Arguments>
-void bind_making(nb::class_<StreamHandle<Model>>& bound, Settings (*make_settings)(Arguments...),
+void bind_making(nb::class_<SharedModel<Model>>& bound, Settings (*make_settings)(Arguments...),
                  std::tuple<std::decay_t<Arguments>...> (*arguments_of)(const Settings&),
                  void (*check)(const Settings&, std::size_t)) {
-    using Handle = StreamHandle<Model>;
+    using Handle = SharedModel<Model>;
     const auto from = [check](const Settings& how, std::size_t dimensions, std::size_t classes, nb::dict given) {
         check(how, dimensions);
         typename Model::Arrays arrays;

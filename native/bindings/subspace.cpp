@@ -15,8 +15,8 @@ namespace anystream::bindings {
 namespace {
 
 using namespace anystream::subspace;
-using LevelsHandle = StreamHandle<Levels>;
-using BlocksHandle = StreamHandle<Blocks>;
+using LevelsHandle = SharedModel<Levels>;
+using BlocksHandle = SharedModel<Blocks>;
 
 LevelsSettings levels_settings(std::int64_t n_levels, std::int64_t level_size, std::int64_t stride,
                                std::int64_t n_ranges, std::int64_t support, double smoothing, double kernel,
@@ -92,16 +92,6 @@ BlocksArguments blocks_arguments(const BlocksSettings& s) {
             s.categorical};
 }
 
-template <typename Enum>
-Enum named(const std::string& name, const char* what, std::initializer_list<std::pair<const char*, Enum>> names) {
-    std::string known;
-    for (const auto& [text, value] : names) {
-        if (name == text) return value;
-        known += (known.empty() ? "" : ", ") + std::string(text);
-    }
-    throw std::invalid_argument(std::string(what) + " is '" + name + "'; use one of " + known);
-}
-
 BlockSampling block_sampling(double power, bool adaptive, double significance, std::int64_t min_points,
                              const std::string& dominant, const std::string& votes, const std::string& failed,
                              std::int64_t max_samples, double error) {
@@ -109,10 +99,10 @@ BlockSampling block_sampling(double power, bool adaptive, double significance, s
             adaptive,
             number("significance", significance, 0.0, 1e6),
             whole("min_points", min_points, 0, kMany),
-            named<Dominant>(dominant, "dominant", {{"count", Dominant::count}, {"lift", Dominant::lift}}),
-            named<Votes>(votes, "votes", {{"plain", Votes::plain}, {"gamma", Votes::gamma}}),
-            named<Failed>(failed, "failed",
-                          {{"fallback", Failed::fallback}, {"vote", Failed::vote}, {"silent", Failed::silent}}),
+            by_name<Dominant>(dominant, "dominant", {{"count", Dominant::count}, {"lift", Dominant::lift}}),
+            by_name<Votes>(votes, "votes", {{"plain", Votes::plain}, {"gamma", Votes::gamma}}),
+            by_name<Failed>(failed, "failed",
+                            {{"fallback", Failed::fallback}, {"vote", Failed::vote}, {"silent", Failed::silent}}),
             whole("max_samples", max_samples, 1, kMany),
             number("error", error, 0.0, 0.999999)};
 }
@@ -130,10 +120,10 @@ void check_settings(const Settings& settings, std::size_t dimensions) {
 }
 
 template <typename Model>
-void bind_widening(nb::class_<StreamHandle<Model>>& bound) {
+void bind_widening(nb::class_<SharedModel<Model>>& bound) {
     bound.def(
         "widen",
-        [](StreamHandle<Model>& h, std::size_t dimensions, std::vector<std::uint32_t> categorical) {
+        [](SharedModel<Model>& h, std::size_t dimensions, std::vector<std::uint32_t> categorical) {
             require_categorical(categorical, dimensions);
             h.change([&](Model& model) { model.widen(dimensions, std::move(categorical)); });
         },

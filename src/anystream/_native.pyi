@@ -261,12 +261,8 @@ class LocustLevelsQuery:
         """Steps so far."""
 
     @property
-    def certified(self) -> bool:
-        """No further step can change the label."""
-
-    @property
     def exhausted(self) -> bool:
-        """Nothing is left to do."""
+        """Nothing is left to do: no further step can change the label."""
 
 class LocustLevels:
     """Levels of points. Many threads may ask while one learns."""
@@ -278,7 +274,9 @@ class LocustLevels:
         """Make room for classes that have no point yet."""
 
     def snapshot(self) -> LocustLevels:
-        """A copy of the model as it is now."""
+        """
+        The model as it is now; what was learned is shared until one of the two learns on.
+        """
 
     def query(self, settings: LocustSamplingSettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> LocustLevelsQuery:
         """Open a query."""
@@ -374,12 +372,8 @@ class LocustBlocksQuery:
         """Steps so far."""
 
     @property
-    def certified(self) -> bool:
-        """No further step can change the label."""
-
-    @property
     def exhausted(self) -> bool:
-        """Nothing is left to do."""
+        """Nothing is left to do: no further step can change the label."""
 
 class LocustBlocks:
     """Blocks of points. Many threads may ask while one learns."""
@@ -391,7 +385,9 @@ class LocustBlocks:
         """Make room for classes that have no point yet."""
 
     def snapshot(self) -> LocustBlocks:
-        """A copy of the model as it is now."""
+        """
+        The model as it is now; what was learned is shared until one of the two learns on.
+        """
 
     def query(self, settings: LocustBlockSampling, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> LocustBlocksQuery:
         """Open a query."""
@@ -496,12 +492,8 @@ class MicroClusterQuery:
         """Steps so far."""
 
     @property
-    def certified(self) -> bool:
-        """No further step can change the label."""
-
-    @property
     def exhausted(self) -> bool:
-        """Nothing is left to do."""
+        """Nothing is left to do: no further step can change the label."""
 
 class MicroClusters:
     """Supervised micro-clusters. Many threads may ask while one learns."""
@@ -513,7 +505,9 @@ class MicroClusters:
         """Make room for classes that have no point yet."""
 
     def snapshot(self) -> MicroClusters:
-        """A copy of the model as it is now."""
+        """
+        The model as it is now; what was learned is shared until one of the two learns on.
+        """
 
     def query(self, settings: MicroClusterQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> MicroClusterQuery:
         """Open a query."""
@@ -704,6 +698,11 @@ class NeighborsGallery:
 
     def widen(self, width: int) -> None:
         """Add features that are missing in all exemplars so far."""
+
+    def snapshot(self) -> NeighborsGallery:
+        """
+        The exemplars as they are now; they are shared until one of the two learns on.
+        """
 
     def arrays(self) -> dict:
         """Every array, by name, read-only."""

@@ -47,6 +47,13 @@ class Lazy(BayesTreeClassifier):
         return super()._answer(queries, type(budget)(steps=budget.steps if budget.steps is not None else 40))
 
 
+class Transparent(BayesTreeClassifier):
+    """Is its own snapshot."""
+
+    def snapshot(self):
+        return self
+
+
 @pytest.mark.parametrize(
     ("broken", "promise"),
     [
@@ -54,6 +61,7 @@ class Lazy(BayesTreeClassifier):
         (Moody, "order of records|differs"),
         (Boastful, "certified label changed|differs"),
         (Tiring, "asking changed the model"),
+        (Transparent, "learning reached a snapshot"),
         (Lazy, "must give the answer of budget 0"),
     ],
 )

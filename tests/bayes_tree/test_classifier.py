@@ -264,7 +264,7 @@ def test_bad_parameters_are_named_before_anything_is_learned(parameters, message
     [
         ([[1.0, 2.0]], [0], "features"),
         ([[1.0, 2.0, 3.0, np.inf]], [0], "infinity"),
-        ([[1.0, 2.0, 3.0, 1e200]], [0], "larger than 1e\\+100"),
+        ([[1.0, 2.0, 3.0, 1e200]], [0], "beyond 1e\\+100"),
         ([["a", "b", "c", "d"]], [0], "could not convert"),
         ([[1.0, 2.0, 3.0, 4.0]], [0, 1], "inconsistent numbers"),
         ([[1.0, 2.0, 3.0, 4.0]], [0.5], "Unknown label type"),
@@ -328,3 +328,17 @@ def test_records_under_one_deadline_advance_together(seconds):
     behind = answer.steps[~answer.certified]
     if len(behind):
         assert answer.steps.max() - behind.min() <= max(8, behind.min() / 4 + 1)
+
+
+def test_a_fit_that_is_broken_off_leaves_the_model_as_it_was(monkeypatch):
+    X, y = load_digits(return_X_y=True)
+    model = plain().fit(X[:300], y[:300])
+    before = model.predict_proba(X)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("anystream.bayes_tree.classifier.choose", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:, :5], y)
+    assert np.array_equal(model.predict_proba(X), before)

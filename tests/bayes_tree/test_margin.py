@@ -254,7 +254,7 @@ def test_the_weight_is_chosen_on_training_data_and_the_choice_is_repeatable():
     [
         ({"margin_levels": -1}, "margin_levels is -1; use a whole number from 0 on"),
         ({"margin_kappa": 0.5}, "margin_kappa is 0.5; use a number from 1 on"),
-        ({"margin_lambda": 0.0}, "margin_lambda is 0; use a positive number"),
+        ({"margin_lambda": 0.0}, "margin_lambda is 0.0; use a number above 0"),
         ({"root_model": "yes"}, "root_model is 'yes'; use a number from 0 on"),
         ({"root_model": -1.0}, "root_model is -1.0; use a number from 0 on"),
     ],

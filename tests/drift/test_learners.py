@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose
-from sklearn.linear_model import Perceptron
+from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from anystream import _native
 from anystream.anytime.budget import Budget
+from anystream.anytime.checks import three_clusters
 from anystream.bayes_tree import BayesTreeClassifier
 from anystream.drift import (
     WCEA,
@@ -96,7 +97,7 @@ def test_values_beyond_all_reason_leave_the_priors():
 def test_native_moments_refuse_what_does_not_fit():
     count, table = np.zeros(2), np.zeros((2, 3))
     rows, out = np.zeros((1, 3)), np.zeros((1, 2))
-    with pytest.raises(ValueError, match="label 2 is not below 2"):
+    with pytest.raises(ValueError, match="class number 2 is not below 2"):
         _native.learn_moments(rows, np.array([2], np.int32), count, table, table.copy(), table.copy())
     with pytest.raises(ValueError, match="size of mean is 3, expected 6"):
         _native.moments_proba(rows, 0.5, count, table, np.zeros((1, 3)), table, out)
@@ -464,3 +465,22 @@ def test_a_detector_of_ones_own_can_be_plugged_in():
 def test_an_unknown_detector_is_refused_with_those_there_are():
     with pytest.raises(ValueError, match=r"no drift detector 'Oracle'; it has ADWIN, DDM"):
         river_detector("Oracle")
+
+
+class Stubborn(LogisticRegression):
+    """Refuses to learn negative values."""
+
+    def fit(self, X, y):
+        if X.min() < 0:
+            raise ValueError("a negative value")
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("make", [SEAEnsemble, WCEA])
+def test_an_ensemble_whose_members_fail_to_fit_stays_as_it_was(make):
+    X, y = three_clusters(60)
+    model = make(Stubborn(), chunk_size=20).fit(np.abs(X), y)
+    before = model.predict_proba(np.abs(X))
+    with pytest.raises(ValueError, match="a negative value"):
+        model.fit(X[:, :2] - 100, np.roll(y, 1))
+    assert np.array_equal(model.predict_proba(np.abs(X)), before)

@@ -2,6 +2,7 @@
 
 import pickle
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -200,6 +201,20 @@ def test_damaged_files_are_refused(tmp_path, name, value, message):
         KAOGINCClassifier._from_file(read_model(tmp_path / "m.safetensors"), mapped=False)
 
 
+def test_a_neighbourhood_of_more_vertices_than_there_are_is_that_of_all():
+    X, y = three_clusters(30)
+    model = KAOGINCClassifier(batch_size=15, k_floors=(0,), moments=False).fit(X, y)
+    wide, all_of_them = (
+        replace(model.principal_.components, k=np.full_like(model.principal_.components.k, k)) for k in (2**31 - 1, 30)
+    )
+    answers = []
+    for components in (wide, all_of_them):
+        model.principal_ = replace(model.principal_, components=components)
+        model.graph_ = model._make_graph()
+        answers.append(model.predict(X))
+    assert np.array_equal(*answers)
+
+
 @pytest.mark.filterwarnings("ignore:overflow")
 def test_a_spread_beyond_all_numbers_is_refused(tmp_path):
     from anystream.model_file import write_model
@@ -285,7 +300,7 @@ def test_features_may_come_later_and_be_missing():
         ({"max_vertices": 50}, "max_vertices is 50, less than batch_size"),
         ({"max_k": 1.5}, "max_k is 1.5"),
         ({"k_floors": ()}, "k_floors is"),
-        ({"k_floors": (0, -1)}, "k_floors has -1"),
+        ({"k_floors": (0, -1)}, "a number in k_floors is -1; use a number from 0 to 100"),
         ({"k_floors": 0.3}, "k_floors is 0.3"),
         ({"k_floors": {0.3}}, "k_floors is {0.3}"),
         ({"metric": "cosine"}, "metric is 'cosine'; use one of 'weighted', 'scaled', 'plain'"),
@@ -296,7 +311,7 @@ def test_features_may_come_later_and_be_missing():
         ({"pruning": "twice"}, "pruning is 'twice'; use one of None, 'repeated', 'once'"),
         ({"tau": 0}, "tau is 0"),
         ({"budget": -1}, "budget is -1"),
-        ({"n_jobs": "two"}, "n_jobs is 'two'; use a whole number from 1 on, or None"),
+        ({"n_jobs": "two"}, "n_jobs is 'two'; use 1 or more threads, or None"),
         ({"n_jobs": 0}, "n_jobs is 0"),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anystream import Budget
+from anystream import Budget, load
 from anystream.model_file import ModelFileError, read_model
 from anystream.neighbors import AnytimeNeighborsClassifier
 
@@ -158,19 +158,32 @@ def test_files_and_pickles_keep_every_metric(metric, mmap, tmp_path):
 def test_damaged_files_are_refused(tmp_path):
     from anystream.model_file import write_model
 
-    model = AnytimeNeighborsClassifier().fit(*stream(4, 40))
-    metadata, arrays = model._to_file()
+    model = AnytimeNeighborsClassifier(metric="gower", metric_params={"categorical": [1]}, scaling="minmax")
+    metadata, arrays = model.fit(*stream(4, 40))._to_file()
     for name, change in (
         ("label", lambda a: a + 5),
         ("layout", lambda a: a + 1000),
         ("rows", lambda a: a[:-1]),
         ("blocks", lambda a: a[:-16]),
         ("list", lambda a: np.array([0, 5], dtype=np.int64)),
+        ("learned.width", lambda a: a + 1),
+        ("learned.unit", lambda a: a * 0),
+        ("learned.shift", lambda a: a[:-1]),
+        ("learned.columns", lambda a: a * 0),
+        ("learned.ranges", lambda a: a[:-1]),
+        ("learned.n_categorical", lambda a: a + 0.5),
     ):
         damaged = {**arrays, name: change(arrays[name])}
         write_model(tmp_path / "m.safetensors", kind="neighbors", version=1, metadata=metadata, arrays=damaged)
         with pytest.raises(ModelFileError):
             AnytimeNeighborsClassifier._from_file(read_model(tmp_path / "m.safetensors"), mapped=False)
+
+
+def test_a_file_keeps_a_bound_on_memory(tmp_path):
+    model = AnytimeNeighborsClassifier(max_bytes=30_000).fit(*stream(4, 40))
+    model.save(tmp_path / "m.safetensors")
+    loaded = load(tmp_path / "m.safetensors")
+    assert loaded.exemplars_.capacity == model.exemplars_.capacity > 0
 
 
 def test_a_python_metric_has_no_file(tmp_path):

@@ -1,7 +1,13 @@
 // Many queries at once, on all cores: the same for every model that answers step by step.
 //
-// A Query offers open(model, settings, x), step(model) (false when nothing is left), steps(), finished(), certified(),
-// posterior(out); `open` reuses the memory of the query before it.
+// What is asked is a Batch. It offers
+//   Query                         one query in progress; the next one uses its memory
+//   kChunk, kRoundSteps           records that one thread takes at a time, steps that each of them takes in a round
+//   size(), classes()
+//   open(query, i)                begins with record i: after this there is an answer
+//   advance(query, steps, watch)  takes at most so many steps, fewer when the watch, if there is one, is due
+//   finished(query)               nothing is left to do: no further step can change the label
+//   posterior(query, out)         the probabilities at present
 #pragma once
 
 #include <algorithm>
@@ -30,37 +36,21 @@ struct AnswerRows {
     std::span<std::uint8_t> certified;  // (size,)
 };
 
-/// Steps of one query until the limits end it. Returns the number of steps taken.
-template <typename Query, typename Model>
-std::int64_t refine(Query& query, const Model& model, const Limits& limits) {
-    std::int64_t taken = 0;
-    if (!limits.interruptible()) {
-        while (taken < limits.steps && query.step(model)) ++taken;
-        return taken;
-    }
-    StopWatch watch(limits);
-    while (taken < limits.steps && !watch.due() && query.step(model)) ++taken;
-    return taken;
-}
-
 namespace batch {
 
-inline constexpr std::size_t kChunk = 64;       // records that one thread takes at a time
-inline constexpr std::size_t kGroup = 256;      // records that are refined in rounds together
-inline constexpr std::int64_t kRoundSteps = 4;  // steps that each of them takes in a round
+inline constexpr std::size_t kGroup = 256;  // records that are refined in rounds together
 
-template <typename Query>
-void write(const Query& query, std::size_t i, std::size_t classes, const AnswerRows& out) {
-    query.posterior(out.proba.subspan(i * classes, classes));
+template <typename Batch>
+void write(const Batch& batch, typename Batch::Query& query, std::size_t i, const AnswerRows& out) {
+    batch.posterior(query, out.proba.subspan(i * batch.classes(), batch.classes()));
     out.steps[i] = query.steps();
-    out.certified[i] = query.certified();
+    out.certified[i] = batch.finished(query);
 }
 
 /// Records first..last - 1 on one thread, within the limits: equal shares of the time for all.
-template <typename Query, typename Model, typename Settings>
-void in_rounds(const Model& model, const Settings& settings, const RecordRows& records, const Limits& limits,
-               std::size_t first, std::size_t last, const AnswerRows& out) {
-    std::vector<Query> group(std::min(kGroup, last - first));
+template <typename Batch>
+void in_rounds(const Batch& batch, const Limits& limits, std::size_t first, std::size_t last, const AnswerRows& out) {
+    std::vector<typename Batch::Query> group(std::min(kGroup, last - first));
     StopWatch watch(limits);
     for (std::size_t start = first; start < last; start += kGroup) {
         const std::size_t size = std::min(kGroup, last - start);
@@ -70,16 +60,15 @@ void in_rounds(const Model& model, const Settings& settings, const RecordRows& r
             const auto share = static_cast<double>(size) / static_cast<double>(last - start);
             watch.restart(now + std::chrono::duration_cast<Clock::duration>(left * share));
         }
-        for (std::size_t i = 0; i < size; ++i) group[i].open(model, settings, records.row(start + i));
+        for (std::size_t i = 0; i < size; ++i) batch.open(group[i], start + i);
         for (bool going = true; going && !watch.due();) {
             going = false;
-            for (std::size_t i = 0; i < size; ++i) {
-                for (std::int64_t s = 0; s < kRoundSteps && group[i].steps() < limits.steps && !watch.due(); ++s)
-                    if (!group[i].step(model)) break;
-                going |= !group[i].finished() && group[i].steps() < limits.steps;
+            for (std::size_t i = 0; i < size && !watch.due(); ++i) {
+                batch.advance(group[i], std::min(Batch::kRoundSteps, limits.steps - group[i].steps()), &watch);
+                going |= !batch.finished(group[i]) && group[i].steps() < limits.steps;
             }
         }
-        for (std::size_t i = 0; i < size; ++i) write(group[i], start + i, model.classes(), out);
+        for (std::size_t i = 0; i < size; ++i) write(batch, group[i], start + i, out);
     }
 }
 
@@ -87,39 +76,37 @@ void in_rounds(const Model& model, const Settings& settings, const RecordRows& r
 
 /// Answers every record within the limits. Steps are per record; a deadline and a flag bound the whole call: each
 /// thread gives its records equal shares of the time left, group by group, and within a group refines them in rounds.
-template <typename Query, typename Model, typename Settings>
-void answer_batch(const Model& model, const Settings& settings, const RecordRows& records, const Limits& limits,
-                  int threads, const AnswerRows& out) {
+template <typename Batch>
+void answer_batch(const Batch& batch, const Limits& limits, int threads, const AnswerRows& out) {
     if (!limits.interruptible()) {
-        parallel_for(records.size(), batch::kChunk, threads, [&](std::size_t first, std::size_t last) {
-            Query query;
+        parallel_for(batch.size(), Batch::kChunk, threads, [&](std::size_t first, std::size_t last) {
+            typename Batch::Query query;
             for (std::size_t i = first; i < last; ++i) {
-                query.open(model, settings, records.row(i));
-                refine(query, model, limits);
-                batch::write(query, i, model.classes(), out);
+                batch.open(query, i);
+                batch.advance(query, limits.steps, nullptr);
+                batch::write(batch, query, i, out);
             }
         });
         return;
     }
     const auto workers = static_cast<std::size_t>(thread_count(threads));
-    const std::size_t part = (records.size() + workers - 1) / workers;
-    parallel_for(records.size(), part, threads, [&](std::size_t first, std::size_t last) {
-        batch::in_rounds<Query>(model, settings, records, limits, first, last, out);
-    });
+    const std::size_t part = (batch.size() + workers - 1) / workers;
+    parallel_for(batch.size(), part, threads,
+                 [&](std::size_t first, std::size_t last) { batch::in_rounds(batch, limits, first, last, out); });
 }
 
 /// The probabilities of every record after each of `stages` steps (ascending): out is (size, stages, classes).
-template <typename Query, typename Model, typename Settings>
-void answer_batch_in_stages(const Model& model, const Settings& settings, const RecordRows& records,
-                            std::span<const std::int64_t> stages, int threads, std::span<double> out) {
-    const std::size_t classes = model.classes();
-    parallel_for(records.size(), batch::kChunk, threads, [&](std::size_t first, std::size_t last) {
-        Query query;
+template <typename Batch>
+void answer_batch_in_stages(const Batch& batch, std::span<const std::int64_t> stages, int threads,
+                            std::span<double> out) {
+    const std::size_t classes = batch.classes();
+    parallel_for(batch.size(), Batch::kChunk, threads, [&](std::size_t first, std::size_t last) {
+        typename Batch::Query query;
         for (std::size_t i = first; i < last; ++i) {
-            query.open(model, settings, records.row(i));
+            batch.open(query, i);
             for (std::size_t s = 0; s < stages.size(); ++s) {
-                refine(query, model, {.steps = stages[s] - query.steps()});
-                query.posterior(out.subspan((i * stages.size() + s) * classes, classes));
+                batch.advance(query, stages[s] - query.steps(), nullptr);
+                batch.posterior(query, out.subspan((i * stages.size() + s) * classes, classes));
             }
         }
     });

@@ -1,89 +1,45 @@
 #include "anystream/neighbors/answer.hpp"
 
-#include <algorithm>
-#include <vector>
-
 #include "anystream/parallel.hpp"
 
 namespace anystream::neighbors {
 
 namespace {
 
-constexpr std::size_t kChunk = 16;        // records that one thread takes at a time
-constexpr std::size_t kGroup = 256;       // records that are refined in rounds together
-constexpr std::int64_t kRoundSteps = 16;  // exemplars that each of them is compared with in a round
+constexpr std::size_t kRecordsAtOnce = 16;
 
-void write(const Gallery& gallery, const Query& query, std::size_t i, const Answers& out) {
-    query.posterior(gallery, out.proba.subspan(i * gallery.classes(), gallery.classes()));
-    out.steps[i] = query.steps();
-    out.exhausted[i] = query.exhausted();
-}
+struct GalleryBatch {
+    using Query = neighbors::Query;
+    static constexpr std::size_t kChunk = kRecordsAtOnce;
+    static constexpr std::int64_t kRoundSteps = 16;
 
-/// Records first..last - 1 on one thread, within the limits: equal shares of the time for all.
-void answer_in_rounds(const Gallery& gallery, const Records& records, std::size_t k, const Limits& limits,
-                      std::size_t first, std::size_t last, const Answers& out) {
-    std::vector<Query> group(std::min(kGroup, last - first));
-    StopWatch watch(limits);
-    for (std::size_t start = first; start < last; start += kGroup) {
-        const std::size_t size = std::min(kGroup, last - start);
-        if (limits.timed()) {
-            const auto now = Clock::now();
-            const auto left = std::max(Clock::duration::zero(), limits.until - now);
-            const auto share = static_cast<double>(size) / static_cast<double>(last - start);
-            watch.restart(now + std::chrono::duration_cast<Clock::duration>(left * share));
-        }
-        for (std::size_t i = 0; i < size; ++i) group[i].open(gallery, records.row(start + i), k);
-        for (bool going = true; going && !watch.due();) {
-            going = false;
-            for (std::size_t i = 0; i < size; ++i) {
-                group[i].advance(gallery, std::min(kRoundSteps, limits.steps - group[i].steps()), &watch);
-                going |= !group[i].exhausted() && group[i].steps() < limits.steps;
-            }
-        }
-        for (std::size_t i = 0; i < size; ++i) write(gallery, group[i], start + i, out);
-    }
-}
+    const Gallery& gallery;
+    const Records& records;
+    std::size_t k;
+
+    [[nodiscard]] std::size_t size() const noexcept { return records.size(); }
+    [[nodiscard]] std::size_t classes() const noexcept { return gallery.classes(); }
+    void open(Query& query, std::size_t i) const { query.open(gallery, records.row(i), k); }
+    void advance(Query& query, std::int64_t steps, StopWatch* watch) const { query.advance(gallery, steps, watch); }
+    [[nodiscard]] bool finished(const Query& query) const noexcept { return query.exhausted(); }
+    void posterior(const Query& query, std::span<double> out) const { query.posterior(gallery, out); }
+};
 
 }  // namespace
 
 void answer(const Gallery& gallery, const Records& records, std::size_t k, const Limits& limits, int threads,
-            const Answers& out) {
-    if (!limits.interruptible()) {
-        parallel_for(records.size(), kChunk, threads, [&](std::size_t first, std::size_t last) {
-            Query query;
-            for (std::size_t i = first; i < last; ++i) {
-                query.open(gallery, records.row(i), k);
-                query.refine(gallery, limits);
-                write(gallery, query, i, out);
-            }
-        });
-        return;
-    }
-    const auto workers = static_cast<std::size_t>(thread_count(threads));
-    const std::size_t part = (records.size() + workers - 1) / workers;
-    parallel_for(records.size(), part, threads, [&](std::size_t first, std::size_t last) {
-        answer_in_rounds(gallery, records, k, limits, first, last, out);
-    });
+            const AnswerRows& out) {
+    answer_batch(GalleryBatch{gallery, records, k}, limits, threads, out);
 }
 
 void answer_in_stages(const Gallery& gallery, const Records& records, std::size_t k,
                       std::span<const std::int64_t> stages, int threads, std::span<double> out) {
-    const std::size_t classes = gallery.classes();
-    parallel_for(records.size(), kChunk, threads, [&](std::size_t first, std::size_t last) {
-        Query query;
-        for (std::size_t i = first; i < last; ++i) {
-            query.open(gallery, records.row(i), k);
-            for (std::size_t s = 0; s < stages.size(); ++s) {
-                query.refine(gallery, {.steps = stages[s] - query.steps()});
-                query.posterior(gallery, out.subspan((i * stages.size() + s) * classes, classes));
-            }
-        }
-    });
+    answer_batch_in_stages(GalleryBatch{gallery, records, k}, stages, threads, out);
 }
 
 void leave_one_out(const Gallery& gallery, std::size_t k, std::span<const std::int64_t> stages, int threads,
                    std::span<std::int32_t> out) {
-    parallel_for(gallery.size(), kChunk, threads, [&](std::size_t first, std::size_t last) {
+    parallel_for(gallery.size(), kRecordsAtOnce, threads, [&](std::size_t first, std::size_t last) {
         Query query;
         for (std::size_t i = first; i < last; ++i) {
             query.leave_out(i);

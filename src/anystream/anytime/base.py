@@ -16,12 +16,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from anystream.anytime.answer import Answer
 from anystream.anytime.budget import Budget, BudgetLike
+from anystream.anytime.feature_values import check_feature_values
+from anystream.anytime.parameters import thread_count
 from anystream.anytime.query import Query
 from anystream.anytime.stages import check_stages
 from anystream.model_file import ModelFile, write_model
-
-LARGEST = 1e100
-"""Features beyond this are refused: their squares would leave the range of a double."""
 
 
 class AnytimeClassifierMixin:
@@ -33,6 +32,7 @@ class AnytimeClassifierMixin:
     """
 
     budget: int
+    n_jobs: int | None  # if it has such a parameter
     classes_: NDArray[Any]
     n_features_in_: int
 
@@ -59,6 +59,10 @@ class AnytimeClassifierMixin:
     @abstractmethod
     def _resume_query(self, state: Any) -> Query:
         """A query from its `state`."""
+
+    @abstractmethod
+    def _check_parameters(self) -> Any:
+        """Refuse parameters that make no sense, by a ValueError and before anything changes."""
 
     @abstractmethod
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -206,8 +210,11 @@ class AnytimeClassifierMixin:
     def _validate_queries(self, X: ArrayLike) -> NDArray[np.float64]:
         if self._is_valid(X):
             return X
-        queries = validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite="allow-nan", reset=False)
-        return np.asarray(queries)
+        finite = "allow-nan" if self._takes_missing_values() else True
+        return np.asarray(validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite=finite, reset=False))
+
+    def _takes_missing_values(self) -> bool:
+        return True
 
     def _is_valid(self, X: ArrayLike) -> TypeGuard[NDArray[np.float64]]:
         """Whether scikit-learn's checks, which cost more than a small batch of answers, could find nothing to say."""
@@ -219,7 +226,7 @@ class AnytimeClassifierMixin:
             and X.shape[1] == self.n_features_in_
             and X.flags.c_contiguous
             and not hasattr(self, "feature_names_in_")
-            and not np.isinf(X).any()
+            and (not np.isinf(X).any() if self._takes_missing_values() else bool(np.isfinite(X).all()))
         )
 
     def _validate_training(
@@ -231,16 +238,21 @@ class AnytimeClassifierMixin:
             y,
             dtype=np.float64,
             order="C",
-            ensure_all_finite="allow-nan",
+            ensure_all_finite="allow-nan" if self._takes_missing_values() else True,
             ensure_min_features=1,
             reset=reset,
         )
         check_classification_targets(labels)
-        if points.size and np.nanmax(np.abs(points), initial=0.0) > LARGEST:
-            raise ValueError(
-                f"a feature is larger than {LARGEST:g}; rescale the data or mark the value as missing (NaN)"
-            )
-        return np.asarray(points), column_or_1d(labels)
+        return check_feature_values(np.asarray(points)), column_or_1d(labels)
+
+    def _column_names(self) -> dict[Any, int]:
+        """The columns of the table that was validated last, by name or number."""
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        return {name: column for column, name in enumerate(names)}
+
+    def _threads(self) -> int:
+        """How many threads native code may use; 0 is one per core."""
+        return thread_count(self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]  # scikit-learn's BaseEstimator comes later in the MRO

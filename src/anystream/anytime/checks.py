@@ -33,7 +33,8 @@ def check_anytime_classifier(estimator: Any) -> None:
     ----------
     estimator : classifier
         Unfitted, with `fit`, `predict`, `predict_proba`, `classify`, `staged_predict_proba` and `query`. Features are
-        numbers; there are up to three classes. `partial_fit`, `save` and `merge` are checked if they are there.
+        numbers; there are up to three classes. `partial_fit`, `snapshot`, `save` and `merge` are checked if they are
+        there.
 
     Raises
     ------
@@ -255,6 +256,21 @@ def check_queries_keep_their_model(estimator: Any) -> None:
     assert np.array_equal(query.refine(5).proba, expected.proba), "learning reached a query that was open"
 
 
+def check_snapshots_stay_as_they_are(estimator: Any) -> None:
+    """A snapshot answers alike whatever the model learns, and the model whatever the snapshot does."""
+    if not (hasattr(estimator, "partial_fit") and hasattr(estimator, "snapshot")):
+        return
+    X, y = three_clusters()
+    later_X, later_y = three_clusters(60, seed=1)
+    snapshot = estimator.fit(X, y).snapshot()
+    expected = snapshot.predict_proba(X)
+    estimator.partial_fit(later_X + 9.0, later_y)
+    assert np.array_equal(snapshot.predict_proba(X), expected), "learning reached a snapshot"
+    expected = estimator.predict_proba(X)
+    snapshot.partial_fit(later_X - 9.0, later_y)
+    assert np.array_equal(estimator.predict_proba(X), expected), "what a snapshot learned reached the model"
+
+
 def check_learning_goes_on(estimator: Any) -> None:
     """Batches and single rows of partial_fit agree; new labels may appear."""
     if not hasattr(estimator, "partial_fit"):
@@ -353,6 +369,7 @@ _CHECKS: tuple[Check, ...] = (
     check_exhaustion_is_final,
     check_answers_are_pure,
     check_queries_keep_their_model,
+    check_snapshots_stay_as_they_are,
     check_learning_goes_on,
     check_models_can_be_saved,
     check_models_can_be_merged,

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream.anytime.budget import Budget
+from anystream.anytime.feature_values import check_feature_values
+from anystream.anytime.undo import as_it_was_on_error
 
 Record = Mapping[Hashable, Any]
 
@@ -33,6 +35,7 @@ class RiverFaceMixin:
 
     budget: int
     classes_: NDArray[Any]
+    n_features_in_: int
     columns_: dict[Hashable, int]  # feature name -> column, in order of appearance
 
     # -- for classifiers -------------------------------------------------------------------------------------------
@@ -49,7 +52,7 @@ class RiverFaceMixin:
 
     @abstractmethod
     def _widen(self, n_features: int) -> None:
-        """Make room for further features, missing in all records so far."""
+        """Make room for further features, missing in all records so far; `columns_` names them already."""
 
     @abstractmethod
     def _proba_row(self, row: NDArray[np.float64]) -> list[float]:
@@ -69,7 +72,7 @@ class RiverFaceMixin:
     def learn_one(self, x: Record, y: Any) -> None:
         """Learn one labelled record."""
         columns = self._columns_with(x)
-        row = _finite(_as_row(x, columns))
+        row = check_feature_values(_as_row(x, columns))
         self._adopt(columns)
         self._learn_rows(row[np.newaxis], np.array([y]))
 
@@ -90,7 +93,7 @@ class RiverFaceMixin:
     def learn_many(self, X: Any, y: Any) -> None:
         """Learn the rows of a data frame: the same as learning them one by one."""
         columns = self._columns_with(X.columns)
-        rows = _finite(_as_rows(X, columns))
+        rows = check_feature_values(_as_rows(X, columns))
         labels = np.asarray(y)
         if len(labels) != len(rows):
             raise ValueError(f"there are {len(rows)} records and {len(labels)} labels; give one label to each record")
@@ -127,9 +130,12 @@ class RiverFaceMixin:
     def _adopt(self, columns: dict[Hashable, int]) -> None:
         if columns is getattr(self, "columns_", None):
             return
-        if hasattr(self, "classes_"):
-            self._widen(len(columns))
-        self.columns_ = columns
+        with as_it_was_on_error(self):
+            self.columns_ = columns  # first: whoever widens may ask for the names
+            if hasattr(self, "classes_"):
+                self._widen(len(columns))
+                self.n_features_in_ = len(columns)
+                vars(self).pop("feature_names_in_", None)
 
     # -- what river asks of an estimator ---------------------------------------------------------------------------
 
@@ -198,12 +204,6 @@ def _register(cls: type) -> None:
 
     base.Classifier.register(cls)
     base.MiniBatchClassifier.register(cls)
-
-
-def _finite(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    if np.isinf(rows).any():
-        raise ValueError("a record holds an infinite value; use NaN for a missing one")
-    return rows
 
 
 def _as_rows(X: Any, columns: dict[Hashable, int]) -> NDArray[np.float64]:

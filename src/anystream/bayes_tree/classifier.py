@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,8 +15,12 @@ from anystream import _native
 from anystream.anytime.base import AnytimeClassifierMixin
 from anystream.anytime.budget import Budget
 from anystream.anytime.class_labels import class_numbers, extend_classes
+from anystream.anytime.merging import begin_merge
+from anystream.anytime.native_answer import answer_batch, answer_in_stages
+from anystream.anytime.parameters import positive_number, real_number, thread_count, whole_number
 from anystream.anytime.query import Query
 from anystream.anytime.river_face import RiverFaceMixin
+from anystream.anytime.undo import as_it_was_on_error
 from anystream.bayes_tree.bandwidth import parse_bandwidth
 from anystream.bayes_tree.file import forest_from_file, forest_to_file
 from anystream.bayes_tree.inside import BayesTrees
@@ -234,20 +236,23 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
             Their classes.
         """
         self._check_parameters()
-        points, labels = self._validate_training(X, y, reset=True)
-        classes, found = np.unique(labels, return_inverse=True)
-        numbers = found.astype(np.int32)
-        plan = choose(self, points, numbers)
-        metric = None if plan.metric is None else learn_metric(plan.metric, points, numbers, self.seed, self._threads())
-        mapped = points if metric is None else metric.apply(points)
-        self.forest_ = run_with_progress(
-            lambda placed, stop: self._build(plan, mapped, numbers, len(classes), placed, stop),
-            total=len(points),
-            what="building the trees",
-        )
-        self.plan_, self._metric = plan, metric
-        self.classes_ = classes
-        self.columns_ = self._column_names()
+        with as_it_was_on_error(self):
+            points, labels = self._validate_training(X, y, reset=True)
+            classes, found = np.unique(labels, return_inverse=True)
+            numbers = found.astype(np.int32)
+            plan = choose(self, points, numbers)
+            metric = None
+            if plan.metric is not None:
+                metric = learn_metric(plan.metric, points, numbers, self.seed, self._threads())
+            mapped = points if metric is None else metric.apply(points, self._threads())
+            self.forest_ = run_with_progress(
+                lambda placed, stop: self._build(plan, mapped, numbers, len(classes), placed, stop),
+                total=len(points),
+                what="building the trees",
+            )
+            self.plan_, self._metric = plan, metric
+            self.classes_ = classes
+            self.columns_ = self._column_names()
         return self
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
@@ -264,13 +269,14 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         """
         fresh = not hasattr(self, "forest_")
         self._check_parameters()
-        points, labels = self._validate_training(X, y, reset=fresh)
-        if fresh:
-            self._begin(points.shape[1])
-            self.columns_ = self._column_names()
-        if classes is not None:
-            self.classes_ = extend_classes(getattr(self, "classes_", None), classes)
-        self._insert(points, labels)
+        with as_it_was_on_error(self):
+            points, labels = self._validate_training(X, y, reset=fresh)
+            if fresh:
+                self._begin(points.shape[1])
+                self.columns_ = self._column_names()
+            if classes is not None:
+                self.classes_ = extend_classes(getattr(self, "classes_", None), classes)
+            self._insert(points, labels)
         return self
 
     @classmethod
@@ -282,29 +288,12 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         are taken to the first one's space and their trees are built anew. A root model is trained anew on all objects.
         Models of the same features merge in any number.
         """
-        if not models:
-            raise ValueError("there is no model to merge; give at least one")
-        for model in models:
-            if list(model.columns_) != list(models[0].columns_):
-                raise ValueError(
-                    f"the models know different features ({list(models[0].columns_)} and {list(model.columns_)}); "
-                    "merge models that were fitted on the same columns"
-                )
-        whole = models[0].clone()
-        classes = models[0].classes_
-        for model in models[1:]:
-            classes = extend_classes(classes, model.classes_)
-        maps = [class_numbers(classes, model.classes_).tolist() for model in models]
+        whole, numbers = begin_merge(models)
         whole.plan_, whole._metric = models[0].plan_, models[0]._metric
         forests = [whole._in_own_space(model) for model in models]
-        whole.forest_ = _native.BayesForest.merge(forests, maps, len(classes))
+        whole.forest_ = _native.BayesForest.merge(forests, [each.tolist() for each in numbers], len(whole.classes_))
         if whole.plan_.root_weight is not None:
             whole._train_root_model(whole.forest_)
-        whole.classes_ = classes
-        whole.columns_ = dict(models[0].columns_)
-        whole.n_features_in_ = models[0].n_features_in_
-        if hasattr(models[0], "feature_names_in_"):
-            whole.feature_names_in_ = models[0].feature_names_in_
         return whole
 
     @property
@@ -323,26 +312,21 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
     def _answer(
         self, queries: NDArray[np.float64], budget: Budget
     ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
-        proba = np.empty((len(queries), len(self.classes_)))
-        steps = np.empty(len(queries), dtype=np.int64)
-        certified = np.empty(len(queries), dtype=np.uint8)
-        self.forest_.answer(
-            self._query_settings(self.plan_),
-            self._mapped(queries),
-            *budget.limits(),
-            self._threads(),
-            proba,
-            steps,
-            certified,
+        settings, mapped = self._query_settings(self.plan_), self._mapped(queries)
+        return answer_batch(
+            len(queries),
+            len(self.classes_),
+            lambda *out: self.forest_.answer(settings, mapped, *budget.limits(), self._threads(), *out),
         )
-        return proba, steps, certified.astype(np.bool_)
 
     def _staged_proba(self, queries: NDArray[np.float64], stages: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
-        out = np.empty((len(queries), len(stages), len(self.classes_)))
-        settings = self._query_settings(self.plan_)
-        self.forest_.answer_in_stages(settings, self._mapped(queries), stages, self._threads(), out.reshape(-1))
-        for stage in range(len(stages)):
-            yield out[:, stage]
+        settings, mapped = self._query_settings(self.plan_), self._mapped(queries)
+        return answer_in_stages(
+            len(queries),
+            len(stages),
+            len(self.classes_),
+            lambda out: self.forest_.answer_in_stages(settings, mapped, stages, self._threads(), out),
+        )
 
     def _open_query(self, row: NDArray[np.float64]) -> Query:
         return BayesTreeQuery(self, self.forest_.query(self._query_settings(self.plan_), row, self._native_metric))
@@ -462,18 +446,16 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         """Refuse parameters that make no sense before anything is learned."""
         if self.construction not in CONSTRUCTIONS:
             raise ValueError(f"construction is {self.construction!r}; use one of {', '.join(CONSTRUCTIONS)}")
-        _whole("margin_levels", self.margin_levels)
-        _whole("budget", self.budget)
-        _whole("seed", self.seed)
-        if self.n_jobs is not None:
-            _whole("n_jobs", self.n_jobs, least=-1)
+        whole_number("margin_levels", self.margin_levels)
+        whole_number("budget", self.budget)
+        whole_number("seed", self.seed)
+        self._threads()
         if self.metric != "auto":
             check_metric(self.metric)
         if self.root_model not in (None, "auto"):
-            _positive("root_model", self.root_model, 0.0)
-        _positive("margin_kappa", self.margin_kappa, 1.0)
-        if not _positive("margin_lambda", self.margin_lambda, 0.0) > 0:
-            raise ValueError("margin_lambda is 0; use a positive number")
+            real_number("root_model", self.root_model, 0.0)
+        real_number("margin_kappa", self.margin_kappa, 1.0)
+        positive_number("margin_lambda", self.margin_lambda)
         plan = Plan.unjudged(self)
         self._forest_settings(plan, 1)
         self._query_settings(plan)
@@ -481,19 +463,19 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
     def _forest_settings(self, plan: Plan, n_features: int) -> _native.BayesForestSettings:
         method, alpha = parse_bandwidth(plan.bandwidth)
         return _native.BayesForestSettings(
-            _whole("fanout", self.fanout),
+            whole_number("fanout", self.fanout),
             method,
             alpha,
             str(self.inner_variance),
             covariance_block=_block_size(self.covariance, n_features),
-            covariance_levels=_whole("covariance_levels", self.covariance_levels),
+            covariance_levels=whole_number("covariance_levels", self.covariance_levels),
             common_scale=plan.metric is not None,
         )
 
     def _query_settings(self, plan: Plan) -> _native.BayesQuerySettings:
         k = _NAMED_K.get(self.refined_classes)
         if k is None:
-            k = _whole("refined_classes", self.refined_classes, least=1)
+            k = whole_number("refined_classes", self.refined_classes, 1)
         decision = plan.decision if self.decision == "auto" else self.decision
         return _native.BayesQuerySettings(
             self.descent, decision, k, plan.root_weight or 0.0, certify=self._for_certificate(decision)
@@ -516,11 +498,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         return True
 
     def _threads(self) -> int:
-        return 0 if self.n_jobs is None or self.n_jobs < 0 else self.n_jobs
-
-    def _column_names(self) -> dict[Any, int]:
-        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        return {name: column for column, name in enumerate(names)}
+        return thread_count(self.n_jobs)
 
 
 _NAMED_K: dict[object, int] = {"auto": 0, "published": -1}  # as native code knows them
@@ -537,16 +515,4 @@ def _block_size(covariance: object, n_features: int) -> int:
         return 0 if covariance == "full" else 1
     if isinstance(covariance, str):
         raise ValueError(f"covariance is {covariance!r}; use 'auto', 'full', 'diagonal' or the size of a block")
-    return _whole("covariance", covariance, least=1)
-
-
-def _positive(name: str, value: object, least: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not least <= float(value) < math.inf:
-        raise ValueError(f"{name} is {value!r}; use a number from {least:g} on")
-    return float(value)
-
-
-def _whole(name: str, value: object, least: int = 0) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} is {value!r}; use a whole number from {least} on")
-    return int(value)
+    return whole_number("covariance", covariance, 1)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream._native import BayesForest
-from anystream.anytime.class_labels import labels_from_json, labels_to_json
+from anystream.anytime.file_head import head_to_json, model_with_head, parameters_of
 from anystream.bayes_tree.metric import Metric, check_metric
 from anystream.bayes_tree.selection import Plan
 from anystream.model_file import (
@@ -17,7 +17,6 @@ from anystream.model_file import (
     ModelFile,
     ModelFileError,
     check_arrays,
-    require_kind,
     require_metadata,
 )
 
@@ -78,13 +77,7 @@ _METRIC_SPECS = {
 
 def forest_to_file(model: BayesTreeClassifier) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """What `forest_from_file` needs to make the model again."""
-    metadata = {
-        "parameters": model.get_params(),
-        "classes": labels_to_json(model.classes_),
-        "columns": labels_to_json(np.array(list(model.columns_))),
-        "named": hasattr(model, "feature_names_in_"),
-        "plan": asdict(model.plan_),
-    }
+    metadata = head_to_json(model) | {"plan": asdict(model.plan_)}
     sizes = {"d": model.n_features_in_, "classes": len(model.classes_)}
     flat = model.forest_.arrays(ordered=True)
     arrays = {name: _shaped(flat[name], spec, sizes) for name, spec in _SPECS.items()}
@@ -95,32 +88,19 @@ def forest_to_file(model: BayesTreeClassifier) -> tuple[dict[str, Any], dict[str
 
 def forest_from_file(cls: type[Model], file: ModelFile, *, mapped: bool) -> Model:
     """The model of a file, every value checked before it is used."""
-    require_kind(file, cls.kind, (cls.file_version,))
-    model = cls()
-    parameters = require_metadata(file, "parameters", dict)
-    classes = labels_from_json(file, "classes")
-    columns = labels_from_json(file, "columns")
-    try:
-        model.set_params(**parameters)
-        model._check_parameters()
+    model = model_with_head(cls, file)
+    with parameters_of(cls, file):
         model.plan_ = _checked_plan(require_metadata(file, "plan", dict))
-        settings = model._forest_settings(model.plan_, len(columns))
+        settings = model._forest_settings(model.plan_, model.n_features_in_)
         model._query_settings(model.plan_)
-    except (TypeError, ValueError) as error:
-        raise ModelFileError(f"{file.path}: the parameters are not those of a Bayes tree: {error}") from None
     specs = _SPECS if model.plan_.metric is None else _SPECS | _METRIC_SPECS
-    arrays, sizes = check_arrays(file, specs, {"d": len(columns), "classes": len(classes)})
+    arrays, sizes = check_arrays(file, specs, {"d": model.n_features_in_, "classes": len(model.classes_)})
     model._metric = _checked_metric(file, arrays) if model.plan_.metric is not None else None
     try:
         flat = {name: arrays[name].reshape(-1) for name in _SPECS}
         model.forest_ = BayesForest.from_arrays(settings, sizes["d"], flat, whole=not mapped)
     except ModelFileError as error:
         raise ModelFileError(f"{file.path}: {error}") from None
-    model.classes_ = classes
-    model.n_features_in_ = len(columns)
-    model.columns_ = {name: column for column, name in enumerate(columns.tolist())}
-    if require_metadata(file, "named", bool):
-        model.feature_names_in_ = np.asarray(columns, dtype=object)
     return model
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from anystream import _native
+from anystream.anytime.parameters import thread_count, whole_number
 
 
 class StaticMixtureClassifier(ClassifierMixin, BaseEstimator):
@@ -88,15 +88,13 @@ class StaticMixtureClassifier(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_objects,)
             Their classes.
         """
-        if isinstance(self.components, bool) or not isinstance(self.components, Integral) or self.components < 1:
-            raise ValueError(f"components is {self.components!r}; use a whole number from 1 on")
+        components, threads = whole_number("components", self.components, 1), thread_count(self.n_jobs)
         points, labels = validate_data(self, X, y, dtype=np.float64, order="C")
         check_classification_targets(labels)
-        self.classes_, numbers = np.unique(labels, return_inverse=True)
-        numbers = numbers.astype(np.int32)
-        threads = 0 if self.n_jobs is None or self.n_jobs < 0 else self.n_jobs
+        self.classes_, found_at = np.unique(labels, return_inverse=True)
+        numbers = found_at.astype(np.int32)
         prior = np.bincount(numbers) / len(numbers)
-        found = _native.static_mixture(points, numbers, len(self.classes_), int(self.components), threads)
+        found = _native.static_mixture(points, numbers, len(self.classes_), components, threads)
         self.objective_ = []
         if self.margin and len(self.classes_) > 1:
             label, weight, mean, variance, occupancy = found

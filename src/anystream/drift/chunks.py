@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from anystream.anytime.stream_model import whole_number
+from anystream.anytime.parameters import whole_number
+from anystream.drift.base import DriftClassifier, padded, stacked
+from anystream.drift.file import MOST_RECORDS
 from anystream.drift.member_file import member_from_part
 from anystream.drift.members import Member, allows_nan, new_member
-from anystream.drift.stream_classifier import StreamClassifier, padded, stacked
 from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays, require_metadata
 
 
-class ChunkEnsemble(StreamClassifier):
+class ChunkEnsemble(DriftClassifier):
     """Records are gathered until a chunk is full, then it is learned whole.
 
     So a batch, its records one by one, and any other way of cutting a stream teach the same. While the very first chunk
@@ -106,7 +107,9 @@ class ChunkEnsemble(StreamClassifier):
         arrays, sizes = check_arrays(file, pending | specs)
         if sizes["pending"] >= self.chunk_size:
             raise ModelFileError(f"{file.path}: holds more records than a chunk; save the model again")
-        self.n_chunks_ = require_metadata(file, "n_chunks", int, low=0)
+        if np.isinf(arrays["pending_rows"]).any():
+            raise ModelFileError(f"{file.path}: a record holds an infinite value; save the model again")
+        self.n_chunks_ = require_metadata(file, "n_chunks", int, low=0, high=MOST_RECORDS)
         self._n_provisional = require_metadata(file, "n_provisional", int, low=0, high=self.chunk_size)
         if sizes["pending"]:
             self._pending = [(arrays["pending_rows"].copy(), arrays["pending_numbers"].copy())]

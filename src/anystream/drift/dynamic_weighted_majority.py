@@ -7,15 +7,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.anytime.stream_model import whole_number
+from anystream.anytime.parameters import positive_number, real_number, whole_number
+from anystream.drift.base import DriftClassifier
+from anystream.drift.file import MOST_RECORDS
 from anystream.drift.gaussian_naive_bayes import GaussianNaiveBayes
 from anystream.drift.member_file import member_from_part, member_to_part
 from anystream.drift.members import Member, allows_nan, new_member
-from anystream.drift.stream_classifier import StreamClassifier, share
 from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays, require_metadata
 
 
-class DynamicWeightedMajority(StreamClassifier):
+class DynamicWeightedMajority(DriftClassifier):
     """Dynamic weighted majority (DWM): experts vote with weights that fall with their errors.
 
     Every `period`-th record is a test: experts that are wrong lose weight, those with too little leave, and if the vote
@@ -90,8 +91,8 @@ class DynamicWeightedMajority(StreamClassifier):
         self.seed = seed
 
     def _begin(self, n_features: int) -> None:
-        share("beta", self.beta, open_ends=True)
-        share("theta", self.theta)
+        positive_number("beta", self.beta, most=1)
+        real_number("theta", self.theta, 0, 1)
         whole_number("period", self.period, 1)
         whole_number("max_experts", self.max_experts, 1)
         whole_number("seed", self.seed, 0)
@@ -192,8 +193,8 @@ class DynamicWeightedMajority(StreamClassifier):
         if not 1 <= len(members) <= self.max_experts:
             raise ModelFileError(f"{file.path}: has {len(members)} experts; save the model again")
         self.experts_, self.weights_ = members, arrays["weights"].copy()
-        self.n_records_ = require_metadata(file, "n_records", int, low=1)
-        self._n_made = require_metadata(file, "n_made", int, low=1)
+        self.n_records_ = require_metadata(file, "n_records", int, low=1, high=MOST_RECORDS)
+        self._n_made = require_metadata(file, "n_made", int, low=1, high=MOST_RECORDS)
 
     def _expert_estimator(self) -> Any:
         return GaussianNaiveBayes() if self.estimator is None else self.estimator

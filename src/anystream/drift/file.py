@@ -5,60 +5,43 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeClassifier
 
-from anystream.anytime.class_labels import labels_from_json, labels_to_json
+from anystream.anytime.file_head import head_to_json, model_with_head, parameters_of
 from anystream.anytime.kinds import classifier_of, known_kinds
-from anystream.model_file import ModelFile, ModelFileError, require_kind, require_metadata
+from anystream.model_file import ModelFile, ModelFileError, require_metadata
 
 if TYPE_CHECKING:
-    from anystream.drift.stream_classifier import StreamClassifier
+    from anystream.drift.base import DriftClassifier
 
-Model = TypeVar("Model", bound="StreamClassifier")
+Model = TypeVar("Model", bound="DriftClassifier")
 
+MOST_RECORDS = 2**62
+"""What a file may say of how many records, chunks or members there were: room is left to count on."""
 _HEAD = ("kind", "version", "metadata")  # of a part
 _TREE = "scikit-learn-tree"
 _REMEDY = "pickle the model instead, or use classifiers of anystream or scikit-learn's DecisionTreeClassifier"
 
 
-def model_to_file(model: StreamClassifier) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def model_to_file(model: DriftClassifier) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """What `model_from_file` needs to make the model again."""
-    parameters = _parameters_to_json(model)
+    head = head_to_json(model, _parameters_to_json(model))
     facts, arrays, parts = model._learned()
-    metadata = {
-        "parameters": parameters,
-        "classes": labels_to_json(model.classes_),
-        "columns": labels_to_json(np.array(list(model.columns_))),
-        "named": hasattr(model, "feature_names_in_"),
-        "learned": facts,
-        "parts": [{name: getattr(part, name) for name in _HEAD} for part in parts],
-    }
+    heads = [{name: getattr(part, name) for name in _HEAD} for part in parts]
     named = {f"{place}.{name}": array for place, part in enumerate(parts) for name, array in part.arrays.items()}
-    return metadata, arrays | named
+    return head | {"learned": facts, "parts": heads}, arrays | named
 
 
 def model_from_file(cls: type[Model], file: ModelFile, *, mapped: bool) -> Model:
     """The model of a file, every value checked before it is used."""
-    require_kind(file, cls.kind, (cls.file_version,))
-    columns = labels_from_json(file, "columns")
-    classes = labels_from_json(file, "classes")
-    if len(columns) == 0 or len(classes) == 0:
-        raise ModelFileError(f"{file.path}: has no features or no classes; save the model again")
-    try:
+    with parameters_of(cls, file):
         parameters = _parameters_from_json(require_metadata(file, "parameters", dict))
         if not isinstance(parameters.get("estimator"), BaseEstimator | None):
             raise TypeError("the estimator is none")
-        model = cls(**parameters)
-        model._begin(len(columns))
-    except (TypeError, ValueError, KeyError) as error:
-        raise ModelFileError(f"{file.path}: the parameters are not those of a {cls.__name__}: {error}") from None
-    model.classes_, model.n_features_in_ = classes, len(columns)
-    model.columns_ = {name: column for column, name in enumerate(columns.tolist())}
-    if require_metadata(file, "named", bool):
-        model.feature_names_in_ = np.asarray(columns, dtype=object)
+    model = model_with_head(cls, file, parameters)
+    model._begin(model.n_features_in_)
     own, parts = _split(file)
     model._recall(own, parts, mapped=mapped)
     return model
@@ -121,6 +104,13 @@ def _parameters_from_json(parameters: dict[str, Any]) -> dict[str, Any]:
 
 def _from_json(value: Any) -> Any:
     if isinstance(value, dict):
+        if not isinstance(value.get("parameters"), dict):
+            raise TypeError("an estimator has no parameters")
         cls = DecisionTreeClassifier if value["kind"] == _TREE else classifier_of(value["kind"])
-        return cls(**_parameters_from_json(value["parameters"]))
+        estimator = cls(**_parameters_from_json(value["parameters"]))
+        if cls is DecisionTreeClassifier:
+            estimator._validate_params()
+        else:
+            estimator._check_parameters()
+        return estimator
     return tuple(map(_from_json, value)) if isinstance(value, list) else value

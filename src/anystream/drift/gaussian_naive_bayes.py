@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anystream import _native
-from anystream.drift.stream_classifier import StreamClassifier, begin_merge
+from anystream.anytime.merging import begin_merge
+from anystream.anytime.parameters import positive_number
+from anystream.drift.base import DriftClassifier
 from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays
 
 ARRAYS = {
@@ -103,7 +104,7 @@ class GaussianMoments:
         )
 
 
-class GaussianNaiveBayes(StreamClassifier):
+class GaussianNaiveBayes(DriftClassifier):
     """Naive Bayes with one Gaussian per class and feature, learned record by record.
 
     Unlike scikit-learn's, it takes single records and new classes at any time, and its variances are sound from the
@@ -153,9 +154,7 @@ class GaussianNaiveBayes(StreamClassifier):
 
     def no_moments(self, n_features: int) -> GaussianMoments:
         """What a model knows that has learned nothing; the parameters are checked."""
-        if isinstance(self.smoothing, bool) or not isinstance(self.smoothing, Real) or not 0 < self.smoothing < np.inf:
-            raise ValueError(f"smoothing is {self.smoothing!r}; use a number above 0")
-        return GaussianMoments(n_features, float(self.smoothing))
+        return GaussianMoments(n_features, positive_number("smoothing", self.smoothing))
 
     # -- keeping -----------------------------------------------------------------------------------------------------
 
@@ -173,9 +172,10 @@ class GaussianNaiveBayes(StreamClassifier):
     @classmethod
     def merge(cls, models: Sequence[Self]) -> Self:
         """The model of all records that `models` were fitted on; parameters are those of the first."""
-        whole, classes, numbers = begin_merge(models)
+        whole, numbers = begin_merge(models)
+        whole._begin(whole.n_features_in_)
         for model, numbering in zip(models, numbers, strict=True):
             moments = model.moments_.renumbered(numbering)
-            moments._grow(len(classes), whole.n_features_in_)
+            moments._grow(len(whole.classes_), whole.n_features_in_)
             whole.moments_ = moments if model is models[0] else whole.moments_ + moments
         return whole

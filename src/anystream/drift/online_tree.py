@@ -9,14 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.anytime.stream_model import whole_number
-from anystream.drift.stream_classifier import StreamClassifier, share
+from anystream.anytime.parameters import real_number, whole_number
+from anystream.drift.base import DriftClassifier
+from anystream.drift.file import MOST_RECORDS
 from anystream.drift.tree_file import tree_from_file, tree_to_arrays
 from anystream.drift.tree_nodes import Leaf, Split, Window, best_split, gathered
 from anystream.model_file import ModelFile, require_metadata
 
 
-class OnlineTree2(StreamClassifier):
+class OnlineTree2(DriftClassifier):
     """Incremental decision tree with local forgetting, in the manner of OnlineTree2 of Núñez et al.
 
     Each leaf keeps a window of records and watches its own hit rate. Where that falls, the window shrinks, so the tree
@@ -99,7 +100,7 @@ class OnlineTree2(StreamClassifier):
         self.review_every = review_every
 
     def _begin(self, n_features: int) -> None:
-        share("decline", self.decline)
+        real_number("decline", self.decline, 0, 1)
         whole_number("min_window", self.min_window, 1)
         whole_number("max_window", self.max_window, self.min_window)
         whole_number("test_every", self.test_every, 1)
@@ -208,7 +209,7 @@ class OnlineTree2(StreamClassifier):
             max_window=self.max_window,
             memory=self.review_every,
         )
-        self.n_records_ = require_metadata(file, "n_records", int, low=1)
+        self.n_records_ = require_metadata(file, "n_records", int, low=1, high=MOST_RECORDS)
 
     # -- answering -------------------------------------------------------------------------------------------------
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.anytime.stream_model import whole_number
+from anystream.anytime.parameters import whole_number
+from anystream.drift.base import Absent, DriftClassifier, stacked
 from anystream.drift.detector import DriftDetector, river_detector
 from anystream.drift.gaussian_naive_bayes import GaussianNaiveBayes
 from anystream.drift.members import Member, allows_nan, new_member
-from anystream.drift.stream_classifier import Absent, StreamClassifier, stacked
 
 
-class ResetOnDrift(StreamClassifier):
+class ResetOnDrift(DriftClassifier):
     """Any classifier with `partial_fit`, begun anew on the newest records whenever a detector reports a change.
 
     Each record is answered before it is learned, and the detector is told whether the answer was wrong.

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeClassifier
 
-from anystream.anytime.stream_model import whole_number
+from anystream.anytime.parameters import one_of, whole_number
 from anystream.drift.chunks import ChunkEnsemble
 from anystream.drift.member_file import member_to_part
 from anystream.drift.members import Member
-from anystream.drift.stream_classifier import one_of
 from anystream.model_file import ModelFile, ModelFileError, require_metadata
 
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.drift.stream_classifier import padded
+from anystream.drift.base import padded
+from anystream.drift.file import MOST_RECORDS
 from anystream.drift.tree_nodes import Leaf, Split, Window
 from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays
 
-_LARGEST = 2**62
 _SPECS = {
     "feature": ArraySpec("int32", ("nodes",), low=-1),
     "threshold": ArraySpec("float64", ("nodes",), finite=True),
@@ -26,12 +26,12 @@ _SPECS = {
     "right": ArraySpec("int32", ("nodes",), low=-1, high="nodes-1"),
     "hit_rate": ArraySpec("float64", ("nodes",), low=0.0, high=1.0),
     "best_hit_rate": ArraySpec("float64", ("nodes",), low=0.0, high=1.0),
-    "counters": ArraySpec("int64", ("nodes", 2), low=0, high=_LARGEST),
-    "inherited": ArraySpec("int64", ("nodes", "classes"), low=0, high=_LARGEST),
+    "counters": ArraySpec("int64", ("nodes", 2), low=0, high=MOST_RECORDS),
+    "inherited": ArraySpec("int64", ("nodes", "classes"), low=0, high=MOST_RECORDS),
     "first_record": ArraySpec("int64", ("nodes+1",), low=0, high="records", sorted=True),
     "rows": ArraySpec("float64", ("records", "d")),
     "labels": ArraySpec("int32", ("records",), low=0, high="classes-1"),
-    "times": ArraySpec("int64", ("records",), low=0, high=_LARGEST),
+    "times": ArraySpec("int64", ("records",), low=0, high=MOST_RECORDS),
     "first_newest": ArraySpec("int64", ("nodes+1",), low=0, high="newest", sorted=True),
     "newest": ArraySpec("int32", ("newest",), low=0, high="classes-1"),
 }

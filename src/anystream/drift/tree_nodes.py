@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.drift.stream_classifier import stacked
+from anystream.drift.base import stacked
 
 FIRST_ROOM = 16
 

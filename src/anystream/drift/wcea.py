@@ -11,14 +11,15 @@ from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeClassifier
 
 from anystream.anytime.budget import Budget
+from anystream.anytime.merging import begin_merge
+from anystream.anytime.parameters import whole_number
 from anystream.anytime.query import Query
-from anystream.anytime.stream_model import whole_number
+from anystream.drift.base import padded, stacked
 from anystream.drift.chunks import ChunkEnsemble
 from anystream.drift.committee import Committee
 from anystream.drift.committee_query import CommitteeQuery
 from anystream.drift.member_file import member_to_part
 from anystream.drift.members import AnytimeMember, Member
-from anystream.drift.stream_classifier import begin_merge, padded, stacked
 from anystream.model_file import ArraySpec, ModelFile, ModelFileError
 
 
@@ -179,17 +180,19 @@ class WCEA(ChunkEnsemble):
         weighed on that same data, are kept as far as the capacity allows. Members that never saw a class cannot vote
         for it, so the parts should have met the same classes.
         """
-        merged, classes, maps = begin_merge(models)
+        merged, maps = begin_merge(models)
+        merged._begin(merged.n_features_in_)
+        n_classes = len(merged.classes_)
         learned = [(model, numbers) for model, numbers in zip(models, maps, strict=True) if model.n_chunks_]
         if learned:
             merged.n_chunks_ = max(model.n_chunks_ for model, _ in learned)
             older = [m.renumbered(numbers) for model, numbers in learned for m in model.committee_.members[1:]]
             rows = stacked(model._newest_chunk[0] for model, _ in learned)
             newest = np.concatenate([numbers[model._newest_chunk[1]] for model, numbers in learned])
-            merged._add_member(older, rows, newest, len(classes))
+            merged._add_member(older, rows, newest, n_classes)
         for model, numbers in zip(models, maps, strict=True):
             for rows, theirs in model._pending:
-                merged._learn(rows, numbers[theirs], len(classes))
+                merged._learn(rows, numbers[theirs], n_classes)
         return merged
 
     # -- what the contract asks --------------------------------------------------------------------------------------

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.anytime.class_labels import labels_from_json, labels_to_json
+from anystream.anytime.file_head import head_to_json, model_with_head
 from anystream.graph.change import MEMORY, Balance
 from anystream.graph.components import Components
 from anystream.graph.metric import Metric
 from anystream.graph.principal import PrincipalGraph
 from anystream.graph.views import Choice
-from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays, require_kind, require_metadata
+from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays, require_metadata
 
 if TYPE_CHECKING:
     from anystream.graph.kaog import KAOGClassifier
@@ -52,15 +52,13 @@ _LEARNING = {
 
 def kaog_to_file(model: KAOGClassifier) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """What `kaog_from_file` needs to make the model again."""
-    columns = model._column_names()
-    return _metadata(model, columns), _component_arrays(model.components_)
+    return head_to_json(model), _component_arrays(model.components_)
 
 
 def kaog_from_file(cls: type[Static], file: ModelFile) -> Static:
     """The static model of a file, every value checked before it is used."""
-    model, columns = _begun(cls, file)
-    _checked_parameters(model, file, model._check_parameters)
-    arrays, _ = check_arrays(file, _COMPONENTS, {"d": len(columns), "classes": len(model.classes_)})
+    model = _begun(cls, file)
+    arrays, _ = check_arrays(file, _COMPONENTS, {"d": model.n_features_in_, "classes": len(model.classes_)})
     model.components_ = _components(file, arrays)
     model.graph_ = _graph_of(model, file)
     return model
@@ -79,14 +77,14 @@ def kaoginc_to_file(model: KAOGINCClassifier) -> tuple[dict[str, Any], dict[str,
         "balances": np.array(balances),
         "learned": np.array([graph.n_batches, graph.n_records], dtype=np.int64),
     }
-    return _metadata(model, model.columns_), arrays
+    return head_to_json(model), arrays
 
 
 def kaoginc_from_file(cls: type[Incremental], file: ModelFile) -> Incremental:
     """The incremental model of a file, every value checked before it is used."""
-    model, columns = _begun(cls, file)
-    settings = _checked_parameters(model, file, model._settings)
-    known = {"d": len(columns), "classes": len(model.classes_), "views": len(settings.views)}
+    model = _begun(cls, file)
+    settings = model._settings()
+    known = {"d": model.n_features_in_, "classes": len(model.classes_), "views": len(settings.views)}
     arrays, sizes = check_arrays(file, _COMPONENTS | _LEARNING, known)
     if sizes["open"] >= model.batch_size or sizes["recent"] > MEMORY or sizes["vertices"] > settings.max_vertices:
         raise ModelFileError(f"{file.path}: holds more records than its parameters allow; save the model again")
@@ -108,54 +106,17 @@ def kaoginc_from_file(cls: type[Incremental], file: ModelFile) -> Incremental:
     )
     model.open_points_ = np.array(arrays["open_points"])
     model.open_labels_ = np.array(arrays["open_labels"])
-    model.columns_ = columns
     model.graph_ = _graph_of(model, file)
     return model
-
-
-def _metadata(model: Any, columns: dict[Any, int]) -> dict[str, Any]:
-    parameters = {
-        name: list(value) if isinstance(value, tuple) else value for name, value in model.get_params().items()
-    }
-    return {
-        "parameters": parameters,
-        "classes": labels_to_json(model.classes_),
-        "columns": labels_to_json(np.array(list(columns))),
-        "named": hasattr(model, "feature_names_in_"),
-    }
 
 
 def _component_arrays(components: Components) -> dict[str, NDArray[Any]]:
     return {name: np.ascontiguousarray(getattr(components, name)) for name in Components.__slots__}
 
 
-def _begun(cls: type[Model], file: ModelFile) -> tuple[Model, dict[Any, int]]:
-    """A model with its classes and columns."""
-    require_kind(file, cls.kind, (cls.file_version,))
-    model = cls()
-    parameters = require_metadata(file, "parameters", dict)
-    parameters = {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
-    columns = labels_from_json(file, "columns")
-    try:
-        model.set_params(**parameters)
-    except (TypeError, ValueError) as error:
-        raise ModelFileError(f"{file.path}: the parameters are not those of a {cls.__name__}: {error}") from None
-    model.classes_ = labels_from_json(file, "classes")
-    if len(columns) == 0 or len(model.classes_) == 0:
-        raise ModelFileError(f"{file.path}: has no features or no classes; save the model again")
-    model.n_features_in_ = len(columns)
-    if require_metadata(file, "named", bool):
-        model.feature_names_in_ = np.asarray(columns, dtype=object)
-    return model, {name: column for column, name in enumerate(columns.tolist())}
-
-
-def _checked_parameters(model: Any, file: ModelFile, check: Any) -> Any:
-    try:
-        return check()
-    except (TypeError, ValueError) as error:
-        raise ModelFileError(
-            f"{file.path}: the parameters are not those of a {type(model).__name__}: {error}"
-        ) from None
+def _begun(cls: type[Model], file: ModelFile) -> Model:
+    given = require_metadata(file, "parameters", dict)
+    return model_with_head(cls, file, {n: tuple(v) if isinstance(v, list) else v for n, v in given.items()})
 
 
 def _components(file: ModelFile, arrays: dict[str, NDArray[Any]], *, allow_none: bool = False) -> Components:

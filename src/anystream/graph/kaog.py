@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from anystream import _native
-from anystream.anytime.class_labels import class_numbers, extend_classes
-from anystream.anytime.stream_model import whole_number
+from anystream.anytime.merging import begin_merge
+from anystream.anytime.parameters import one_of, whole_number
 from anystream.graph.components import Components, optimal_components
 from anystream.graph.file import kaog_from_file, kaog_to_file
-from anystream.graph.surface import GraphClassifierMixin, one_of
+from anystream.graph.surface import GraphClassifierMixin
 from anystream.model_file import ModelFile
 from anystream.progress import run_with_progress
 
@@ -131,6 +132,7 @@ class KAOGClassifier(GraphClassifierMixin, ClassifierMixin, BaseEstimator):
             what="finding neighbours",
         )
         self.classes_ = classes
+        self.columns_ = self._column_names()
         self.graph_ = self._make_graph()
         return self
 
@@ -140,28 +142,10 @@ class KAOGClassifier(GraphClassifierMixin, ClassifierMixin, BaseEstimator):
 
         As when KAOGINC adds the graph of a batch, components stay what they are and compete for the neighbourhoods.
         """
-        if not models:
-            raise ValueError("there is no model to merge; pass at least one")
-        widths = {model.n_features_in_ for model in models}
-        if len(widths) > 1:
-            raise ValueError(f"the models have {sorted(widths)} features; merge models of the same columns")
-        whole = cls(**models[0].get_params())
-        classes: NDArray[Any] | None = None
-        for model in models:
-            classes = extend_classes(classes, model.classes_)
-        assert classes is not None  # there is a model
-        parts = [
-            replace(model.components_, label=class_numbers(classes, model.classes_)[model.components_.label])
-            for model in models
-        ]
-        joined = parts[0]
-        for part in parts[1:]:
-            joined = joined.joined(part)
-        whole.components_ = joined
-        whole.classes_ = classes
-        whole.n_features_in_ = models[0].n_features_in_
-        if hasattr(models[0], "feature_names_in_"):
-            whole.feature_names_in_ = models[0].feature_names_in_
+        whole, numbers = begin_merge(models)
+        parts = [model.components_ for model in models]
+        parts = [replace(part, label=places[part.label]) for part, places in zip(parts, numbers, strict=True)]
+        whole.components_ = reduce(Components.joined, parts)
         whole.graph_ = whole._make_graph()
         return whole
 
@@ -181,6 +165,7 @@ class KAOGClassifier(GraphClassifierMixin, ClassifierMixin, BaseEstimator):
 
     def _check_parameters(self) -> tuple[int, str]:
         whole_number("budget", self.budget, 0)
+        self._threads()
         return whole_number("max_k", self.max_k, 1), one_of("isolated", self.isolated, ("drop", "keep"))
 
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -12,7 +12,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from anystream import _native
 from anystream.anytime.class_labels import class_numbers, extend_classes
+from anystream.anytime.merging import begin_merge
 from anystream.anytime.river_face import RiverFaceMixin
+from anystream.anytime.undo import as_it_was_on_error
 from anystream.graph.file import kaoginc_from_file, kaoginc_to_file
 from anystream.graph.open_batch import SettledGraph
 from anystream.graph.principal import PrincipalGraph, merged
@@ -180,11 +182,12 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
             Their classes.
         """
         self._settings()
-        points, labels = self._validate_training(X, y, reset=True)
-        for learned in ("classes_", "principal_", "open_points_", "open_labels_", "graph_", "_settled"):
-            self.__dict__.pop(learned, None)
-        self.columns_ = self._column_names()
-        self._learn(points, labels, np.unique(labels))
+        with as_it_was_on_error(self):
+            points, labels = self._validate_training(X, y, reset=True)
+            for learned in ("classes_", "principal_", "open_points_", "open_labels_", "graph_", "_settled"):
+                self.__dict__.pop(learned, None)
+            self.columns_ = self._column_names()
+            self._learn(points, labels, np.unique(labels))
         return self
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
@@ -201,13 +204,14 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
         """
         self._settings()
         fresh = not hasattr(self, "principal_")
-        points, labels = self._validate_training(X, y, reset=fresh)
-        if fresh:
-            self.columns_ = self._column_names()
-        known = getattr(self, "classes_", None)
-        if classes is not None:
-            known = extend_classes(known, classes)
-        self._learn(points, labels, extend_classes(known, labels))
+        with as_it_was_on_error(self):
+            points, labels = self._validate_training(X, y, reset=fresh)
+            if fresh:
+                self.columns_ = self._column_names()
+            known = getattr(self, "classes_", None)
+            if classes is not None:
+                known = extend_classes(known, classes)
+            self._learn(points, labels, extend_classes(known, labels))
         return self
 
     @classmethod
@@ -217,34 +221,16 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
         Components compete for neighbourhoods as those of successive batches do, and the errors of the candidates add
         up. Models count as equally old. Open batches follow one another, and those that get full are learned.
         """
-        if not models:
-            raise ValueError("there is no model to merge; pass at least one")
-        widths = {model.n_features_in_ for model in models}
-        if len(widths) > 1:
-            raise ValueError(f"the models have {sorted(widths)} features; merge models of the same columns")
-        whole = cls(**models[0].get_params())
+        whole, numbers = begin_merge(models)
         settings = whole._settings()
         if any(model._settings().views != settings.views for model in models):
             raise ValueError("the models choose among different views; merge models with the same parameters")
-        classes: NDArray[Any] | None = None
-        for model in models:
-            classes = extend_classes(classes, model.classes_)
-        assert classes is not None  # there is a model
-        whole.principal_ = merged(
-            [model.principal_ for model in models],
-            [class_numbers(classes, model.classes_) for model in models],
-            settings,
-        )
-        whole.n_features_in_ = models[0].n_features_in_
-        whole.columns_ = dict(models[0].columns_)
-        if hasattr(models[0], "feature_names_in_"):
-            whole.feature_names_in_ = models[0].feature_names_in_
-        whole.classes_ = classes
+        whole.principal_ = merged([model.principal_ for model in models], numbers, settings)
         whole.open_points_ = models[0].open_points_[:0]
         whole.open_labels_ = models[0].open_labels_[:0]
         points = np.concatenate([model.open_points_ for model in models])
         labels = np.concatenate([model.classes_[model.open_labels_] for model in models])
-        whole._learn(points, labels, classes)
+        whole._learn(points, labels, whole.classes_)
         return whole
 
     @property
@@ -301,6 +287,9 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_settled"}
 
+    def _check_parameters(self) -> Settings:
+        return self._settings()
+
     def _settings(self) -> Settings:
         floors = tuple(self.k_floors) if isinstance(self.k_floors, list) else self.k_floors
         given = (
@@ -337,8 +326,6 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
         self.principal_ = replace(p, components=p.components.widened(n_features), metric=p.metric.widened(n_features))
         lacking = np.full((len(self.open_points_), n_features - self.open_points_.shape[1]), np.nan)
         self.open_points_ = np.hstack([self.open_points_, lacking])
-        self.n_features_in_ = n_features
-        self.__dict__.pop("feature_names_in_", None)
         self.graph_ = self._make_graph()
 
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

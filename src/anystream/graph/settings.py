@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from numbers import Real
 
-from anystream.anytime.stream_model import whole_number
-from anystream.graph.surface import one_of
+from anystream.anytime.parameters import one_of, real_number, whole_number
 from anystream.graph.views import View, views_of
 
 
@@ -76,7 +74,4 @@ remembered_settings = lru_cache(maxsize=64, typed=True)(checked_settings)
 def _floors(given: object) -> tuple[float, ...]:
     if not isinstance(given, tuple) or not given:
         raise ValueError(f"k_floors is {given!r}; use a tuple of numbers from 0 on, such as (0, 0.3)")
-    for value in given:
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) <= 100.0:
-            raise ValueError(f"k_floors has {value!r}; use numbers from 0 to 100")
-    return tuple(float(value) for value in given)
+    return tuple(real_number("a number in k_floors", value, 0, 100) for value in given)

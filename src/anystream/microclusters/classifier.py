@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from anystream import _native
-from anystream.anytime.stream_model import StreamClassifier, real_number, whole_number
+from anystream.anytime.parameters import real_number, whole_number
+from anystream.anytime.stream_model import StreamClassifier
 from anystream.microclusters.arrays import CLUSTER_ARRAYS
 
 

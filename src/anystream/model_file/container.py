@@ -23,12 +23,9 @@ import math
 import mmap as memory_map
 import os
 import re
-import secrets
-import shutil
 import stat
 import zlib
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
@@ -39,13 +36,14 @@ from numpy.typing import NDArray
 
 from anystream._native import ModelFileError
 from anystream.model_file.faults import Unfit, short
+from anystream.model_file.replace_file import replace_file
+from anystream.model_file.strict_json import dump, parse_json
 
 FORMAT = "anystream 1"
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
 _MAX_HEADER = 16 * 2**20  # bytes
 _MAX_SIZE = 2**63 - 1  # bytes of one array, or elements along one axis
 _MAX_AXES = 32
-_MAX_DIGITS = 100  # of an integer in JSON; the state of a random generator has 39
 _HEADER_DEPTH = 3  # header > array > shape
 _METADATA_DEPTH = 32
 _PADDING = "_padding_"
@@ -144,7 +142,7 @@ def write_model(
         raise ModelFileError(f"{path}: not written: {problem}") from None
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "No such folder; create it first", str(target.parent))
-    _replace_file(target, chunks)
+    replace_file(target, chunks)
 
 
 def read_model(path: str | os.PathLike[str], *, mmap: bool = True, verify: bool | None = None) -> ModelFile:
@@ -193,7 +191,7 @@ def _read(path: Path, file: BufferedReader, mmap: bool, verify: bool) -> ModelFi
     fields, entries = _parse_header(file.read(header_size), payload_size)
     _check_format(fields)
     checksums = _check_header_sum(fields, entries)
-    metadata = _parse_json(fields["metadata"].encode(), _METADATA_DEPTH)
+    metadata = parse_json(fields["metadata"].encode(), _METADATA_DEPTH)
     if type(metadata) is not dict:
         raise Unfit(f"its metadata is {short(metadata)} instead of an object")
     payload = _map(file, size)[8 + header_size :] if mmap else _copy(file, payload_size)
@@ -233,7 +231,7 @@ def _parse_header(header: bytes, payload_size: int) -> tuple[dict[str, str], lis
     """The ``__metadata__`` and the arrays in the order of the payload, which they must fill exactly."""
     if not header.startswith(b"{"):
         raise Unfit(f"its header begins with {header[:1]!r} instead of a brace")
-    content = _parse_json(header, _HEADER_DEPTH)
+    content = parse_json(header, _HEADER_DEPTH)
     fields = content.pop("__metadata__", {})
     if type(fields) is not dict or not all(type(value) is str for value in fields.values()):
         raise Unfit(f"__metadata__ is {short(fields)} instead of an object of strings")
@@ -294,7 +292,7 @@ def _check_header_sum(fields: dict[str, str], entries: list[_Entry]) -> dict[str
     found, expected = fields["checksum"], _header_sum(fields, entries)
     if found != expected:
         raise Unfit(f"its header differs from its checksum: {short(found)}, expected {expected}")
-    checksums = _parse_json(fields["array_checksums"].encode(), 1)
+    checksums = parse_json(fields["array_checksums"].encode(), 1)
     if type(checksums) is not dict or checksums.keys() != {entry.name for entry in entries}:
         raise Unfit(f"array_checksums are {short(checksums)} instead of one for each array")
     return checksums
@@ -322,13 +320,13 @@ def _encode(
         "kind": kind,
         "version": str(version),
         "metadata": _metadata_text(dict(metadata)),
-        "array_checksums": _dump(sums),
+        "array_checksums": dump(sums),
     }
     fields["checksum"] = _header_sum(fields, entries)
     content: dict[str, Any] = {"__metadata__": fields}
     for name, code, shape, begin, end in entries:
         content[name] = {"dtype": code, "shape": shape, "data_offsets": (begin, end)}
-    header = _dump(content).encode()
+    header = dump(content).encode()
     header += b" " * (-(8 + len(header)) % _ALIGNMENT)
     if len(header) > _MAX_HEADER:
         raise Unfit(f"header of {len(header)} bytes, allowed are {_MAX_HEADER}", "move metadata to an array")
@@ -369,93 +367,11 @@ def _metadata_text(metadata: dict[str, Any]) -> str:
     """The metadata as JSON that comes back equal."""
     for key, value in metadata.items():
         try:
-            equal = _parse_json(_dump({key: value}).encode(), _METADATA_DEPTH) == {key: value}
+            equal = parse_json(dump({key: value}).encode(), _METADATA_DEPTH) == {key: value}
         except (TypeError, ValueError, RecursionError, Unfit) as problem:
             fault = problem.fault if isinstance(problem, Unfit) else str(problem)
             raise Unfit(f"metadata {short(key)} is not plain JSON ({fault})", "convert it") from None
         if not equal:
             remedy = "use lists, and dicts with string keys"
             raise Unfit(f"metadata {short(key)} is {short(value)}, which JSON would change", remedy)
-    return _dump(metadata)
-
-
-def _replace_file(target: Path, chunks: Iterable[bytes | memoryview]) -> None:
-    temporary = target.with_name(f".anystream-{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            for chunk in chunks:
-                file.write(chunk)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            shutil.copymode(target, temporary)
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    if hasattr(os, "O_DIRECTORY"):  # where folders can be opened: let the new name reach the disk as well
-        with suppress(OSError):
-            folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
-
-
-def _dump(value: Any) -> str:
-    return json.dumps(value, allow_nan=False, separators=(",", ":"))
-
-
-def _parse_json(raw: bytes, max_depth: int) -> Any:
-    """Strict JSON: UTF-8, no key twice, finite numbers, sound strings, at most `max_depth` levels."""
-    try:
-        text = raw.decode()
-        if (depth := _json_depth(raw)) > max_depth:
-            raise Unfit(f"its JSON is nested {depth} deep, allowed is {max_depth}")
-        value = json.loads(
-            text,
-            object_pairs_hook=_parse_object,
-            parse_int=_parse_int,
-            parse_float=_parse_float,
-            parse_constant=_parse_float,
-        )
-        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair cannot be encoded
-    except (UnicodeDecodeError, UnicodeEncodeError) as problem:
-        raise Unfit(f"its JSON is not UTF-8 ({problem.reason})") from None
-    except json.JSONDecodeError as problem:
-        raise Unfit(f"its JSON is broken ({problem})") from None
-    return value
-
-
-def _json_depth(raw: bytes) -> int:
-    """Deepest nesting, found without recursion, so that no file can exhaust the stack of json.loads.
-
-    Exact up to the first character that JSON does not allow, where json.loads stops.
-    """
-    characters = np.frombuffer(raw.replace(b"\\\\", b"").replace(b'\\"', b""), np.uint8)
-    structure = characters[~np.logical_xor.accumulate(characters == ord('"'))]  # outside of strings
-    opening = (structure == ord("[")) | (structure == ord("{"))
-    closing = (structure == ord("]")) | (structure == ord("}"))
-    return int(np.cumsum(opening.astype(np.int8) - closing, dtype=np.int32).max(initial=0))
-
-
-def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in result:
-            raise Unfit(f"its JSON has {short(name)} twice")
-        result[name] = value
-    return result
-
-
-def _parse_int(text: str) -> int:
-    if len(text) > _MAX_DIGITS:
-        raise Unfit(f"its JSON has a number of {len(text)} digits, allowed are {_MAX_DIGITS}")
-    return int(text)
-
-
-def _parse_float(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise Unfit(f"its JSON has {short(text)}, which is not finite")
-    return number
+    return dump(metadata)

@@ -6,6 +6,7 @@ native one, computed from all distances of pairs; answers keep the same contract
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 import warnings
@@ -194,6 +195,10 @@ class CallableExemplars:
     def widen(self, n_features: int) -> None:
         """Objects have no features."""
         raise ValueError("objects under a Python metric cannot grow new features; fit a new model")
+
+    def snapshot(self) -> CallableExemplars:
+        """The exemplars as they are now: learning makes other lists, so these can be shared."""
+        return copy.copy(self)
 
     @property
     def own_bytes(self) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,10 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from anystream.anytime.base import AnytimeClassifierMixin
 from anystream.anytime.budget import Budget
 from anystream.anytime.class_labels import class_numbers, extend_classes
+from anystream.anytime.merging import begin_merge
 from anystream.anytime.profile import PerformanceProfile
 from anystream.anytime.query import Query
 from anystream.anytime.river_face import RiverFaceMixin
 from anystream.anytime.stages import check_stages
+from anystream.anytime.undo import as_it_was_on_error
 from anystream.model_file import ModelFile
 from anystream.neighbors.categories import category_number, numbered
 from anystream.neighbors.distances import Distance, make_distance
@@ -156,7 +157,7 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
             Their classes.
         """
         check_parameters(self)
-        with self._as_it_was_on_error():
+        with as_it_was_on_error(self):
             points, labels = self._validate_training(X, y, reset=True)
             classes, numbers = np.unique(labels, return_inverse=True)
             self.exemplars_, self.trimmed_ = fit_exemplars(self, points, numbers.astype(np.int32), len(classes))
@@ -178,7 +179,7 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         """
         check_parameters(self)
         fresh = not hasattr(self, "exemplars_")
-        with self._as_it_was_on_error():
+        with as_it_was_on_error(self):
             points, labels = self._validate_training(X, y, reset=fresh)
             known = getattr(self, "classes_", None)
             if classes is not None:
@@ -194,26 +195,10 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
 
         The orders are interleaved: what came early in its own model comes early in the whole.
         """
-        if not models:
-            raise ValueError("there is no model to merge; give at least one")
-        for model in models:
-            if list(getattr(model, "columns_", ())) != list(getattr(models[0], "columns_", ())):
-                raise ValueError(
-                    "the models know different features; merge models that were fitted on the same columns"
-                )
-        whole = models[0].clone()
-        classes = models[0].classes_
-        for model in models[1:]:
-            classes = extend_classes(classes, model.classes_)
-        whole.exemplars_ = merged(
-            whole, models, [class_numbers(classes, model.classes_) for model in models], len(classes)
-        )
-        whole.classes_ = classes
+        whole, numbers = begin_merge(models)
+        whole.exemplars_ = merged(whole, models, numbers, len(whole.classes_))
         trimmed = [model.trimmed_ for model in models if model.trimmed_ is not None]
         whole.trimmed_ = pooled(trimmed, trimmed[0].stages) if trimmed else None
-        for name in ("columns_", "n_features_in_", "feature_names_in_"):
-            if hasattr(models[0], name):
-                setattr(whole, name, getattr(models[0], name))
         return whole
 
     @property
@@ -316,16 +301,13 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
 
     def _widen(self, n_features: int) -> None:
         self.exemplars_.widen(n_features)
-        self.n_features_in_ = n_features
-        if hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return model_to_file(self)
 
     @classmethod
     def _from_file(cls, file: ModelFile, *, mapped: bool) -> Self:
-        return model_from_file(cls, file, mapped=mapped)
+        return model_from_file(cls, file)
 
     # -- parameters and validation -----------------------------------------------------------------------------------
 
@@ -347,6 +329,9 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
             self.exemplars_, self.trimmed_ = exemplars, None
         self.classes_ = classes
 
+    def _check_parameters(self) -> None:
+        check_parameters(self)
+
     def _new_distance(self) -> Distance:
         return make_distance(self.metric, self.metric_params, self.scaling)
 
@@ -356,13 +341,9 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
             return "objects"
         return self._new_distance().records
 
-    def _threads(self) -> int:
-        return 0 if self.n_jobs is None or self.n_jobs == -1 else int(self.n_jobs)
-
     def _name_columns(self) -> None:
         if self._takes() in ("vectors", "series"):
-            names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-            self.columns_ = {name: column for column, name in enumerate(names)}
+            self.columns_ = self._column_names()
 
     def _validate_queries(self, X: Any) -> Any:
         takes = self._takes()
@@ -377,15 +358,6 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
             return labelled_records(X, y, takes)
         with vectors_wanted(self.metric):
             return super()._validate_training(self._numbered(X), y, reset=reset)
-
-    @contextmanager
-    def _as_it_was_on_error(self) -> Iterator[None]:
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__ = before
-            raise
 
     def _has_categories(self) -> bool:
         return self.metric in ("gower", "hamming")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 from anystream import _native
 from anystream._native import Counter, StopToken
 from anystream.anytime.budget import Budget
+from anystream.anytime.native_answer import answer_batch
 from anystream.anytime.native_query import OpenQuery
 from anystream.neighbors.distances import Distance
 
@@ -49,12 +52,8 @@ class Exemplars:
     def answer(self, queries: Any, k: int, budget: Budget, threads: int) -> Answers:
         """Shares of votes, steps and certificates."""
         values, first = self.distance.pack(self.distance.transform(queries))
-        n = len(first) - 1
-        proba = np.empty((n, self.gallery.classes))
-        steps = np.empty(n, dtype=np.int64)
-        exhausted = np.empty(n, dtype=np.uint8)
-        self.gallery.answer(values, first, k, *budget.limits(), threads, proba, steps, exhausted)
-        return proba, steps, exhausted.astype(np.bool_)
+        fill = partial(self.gallery.answer, values, first, k, *budget.limits(), threads)
+        return answer_batch(len(first) - 1, self.gallery.classes, fill)
 
     def staged(self, queries: Any, k: int, stages: NDArray[np.int64], threads: int) -> NDArray[np.float64]:
         """Shares of votes after each stage: (records, stages, classes)."""
@@ -106,6 +105,10 @@ class Exemplars:
         """Make room for features that are missing so far."""
         self.distance.widen(n_features)
         self.gallery.widen(n_features)
+
+    def snapshot(self) -> Exemplars:
+        """The exemplars as they are now, whatever these learn later; nothing large is copied."""
+        return Exemplars(copy.deepcopy(self.distance), self.gallery.snapshot())
 
     @property
     def setup(self) -> int:

@@ -8,18 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream import _native
-from anystream.anytime.class_labels import labels_from_json, labels_to_json
+from anystream.anytime.file_head import head_to_json, model_with_head
 from anystream.anytime.profile import PerformanceProfile
 from anystream.model_file import (
     ArraySpec,
     ModelFile,
     ModelFileError,
     check_arrays,
-    require_kind,
     require_metadata,
 )
 from anystream.neighbors.exemplars import Exemplars
-from anystream.neighbors.parameters import capacity, check_parameters
+from anystream.neighbors.parameters import capacity
 
 if TYPE_CHECKING:
     from anystream.neighbors.classifier import AnytimeNeighborsClassifier
@@ -57,47 +56,30 @@ def model_to_file(model: AnytimeNeighborsClassifier) -> tuple[dict[str, Any], di
         raise TypeError(
             "a model with a Python metric cannot be kept in a file that holds no code; pickle it, or use a named metric"
         )
-    metadata = {
-        "parameters": _as_json(model.get_params()),
-        "classes": labels_to_json(model.classes_),
-        "columns": labels_to_json(np.array(list(model.columns_))) if hasattr(model, "columns_") else None,
-        "named": hasattr(model, "feature_names_in_"),
-        "trimmed": None if model.trimmed_ is None else model.trimmed_.to_json(),
-    }
+    trimmed = None if model.trimmed_ is None else model.trimmed_.to_json()
+    metadata = head_to_json(model, _as_json(model.get_params())) | {"trimmed": trimmed}
     learned = {_LEARNED + name: array for name, array in exemplars.distance.learned.items()}
     return metadata, {**exemplars.gallery.arrays(), **learned}
 
 
-def model_from_file(cls: type[Model], file: ModelFile, *, mapped: bool) -> Model:
+def model_from_file(cls: type[Model], file: ModelFile) -> Model:
     """The model of a file, every value checked before it is used."""
-    require_kind(file, cls.kind, (cls.file_version,))
-    model = cls()
-    parameters = require_metadata(file, "parameters", dict)
-    classes = labels_from_json(file, "classes")
-    try:
-        model.set_params(**parameters)
-        check_parameters(model)
-        distance = model._new_distance()
-    except (TypeError, ValueError) as error:
-        raise ModelFileError(f"{file.path}: the parameters are not those of such a model: {error}") from None
-    names = [name for name in file.arrays if name.startswith(_LEARNED)]
-    learned = {name: ArraySpec("float64", (f"learned{i}",), finite=True) for i, name in enumerate(names)}
+    model = model_with_head(cls, file, tabular=False)
+    distance = model._new_distance()
+    if distance.records != "texts":
+        require_metadata(file, "columns", dict)
+    sizes = {"classes": len(model.classes_), "d": getattr(model, "n_features_in_", 0)}
+    learned = {_LEARNED + name: spec for name, spec in distance.learned_arrays().items()}
     kind = _BLOCKS if "blocks" in file.arrays else _PAIRS
-    arrays, _ = check_arrays(file, {**_COMMON, **kind, **learned}, {"classes": len(classes)})
+    arrays, _ = check_arrays(file, {**_COMMON, **kind, **learned}, sizes)
+    distance.learned = {name.removeprefix(_LEARNED): np.array(arrays.pop(name)) for name in learned}
     try:
-        distance.learned = {name.removeprefix(_LEARNED): np.array(arrays.pop(name)) for name in learned}
-        gallery = _native.NeighborsGallery.from_arrays(distance.native, len(classes), capacity(model), arrays)
-    except (KeyError, IndexError, OverflowError, TypeError, ValueError) as error:
+        distance.check_learned(sizes["d"])
+        gallery = _native.NeighborsGallery.from_arrays(distance.native, sizes["classes"], capacity(model), arrays)
+    except (OverflowError, TypeError, ValueError) as error:
         raise ModelFileError(f"{file.path}: {error}; restore the file from a copy or save the model again") from None
     model.exemplars_ = Exemplars(distance, gallery)
-    model.classes_ = classes
     model.trimmed_ = _trimmed(file)
-    if file.metadata.get("columns") is not None:
-        columns = labels_from_json(file, "columns")
-        model.n_features_in_ = len(columns)
-        model.columns_ = {name: column for column, name in enumerate(columns.tolist())}
-        if require_metadata(file, "named", bool):
-            model.feature_names_in_ = np.asarray(columns, dtype=object)
     return model
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import TYPE_CHECKING
 
+from anystream.anytime.parameters import one_of, thread_count, whole_number
 from anystream.neighbors.distances import make_distance
 from anystream.neighbors.orderings import ordering_named
 
@@ -15,18 +15,15 @@ if TYPE_CHECKING:
 def check_parameters(model: AnytimeNeighborsClassifier) -> None:
     """Refuse what is out of range or does not go together."""
     ordering_named(model.ordering)
-    if model.search not in ("ordered", "inverted"):
-        raise ValueError(f"search is {model.search!r}; use 'ordered' or 'inverted'")
-    if model.trim not in (None, "auto"):
-        raise ValueError(f"trim is {model.trim!r}; use None or 'auto'")
-    _whole("k", model.k, least=1)
-    _whole("budget", model.budget)
-    _whole("seed", model.seed)
-    if model.n_jobs is not None and model.n_jobs != -1:
-        _whole("n_jobs", model.n_jobs, least=1)
+    one_of("search", model.search, ("ordered", "inverted"))
+    one_of("trim", model.trim, (None, "auto"))
+    whole_number("k", model.k, least=1)
+    whole_number("budget", model.budget)
+    whole_number("seed", model.seed)
+    thread_count(model.n_jobs)
     for name in ("window", "max_bytes"):
         if getattr(model, name) is not None:
-            _whole(name, getattr(model, name), least=1)
+            whole_number(name, getattr(model, name), least=1)
     if callable(model.metric):
         _check_callable(model)
         return
@@ -58,8 +55,3 @@ def _check_callable(model: AnytimeNeighborsClassifier) -> None:
             raise ValueError(f"{name} is {getattr(model, name)!r}, but the metric is a callable; leave it out")
     if model.search == "inverted":
         raise ValueError("search is 'inverted', but the metric is a callable; use search='ordered' or a named metric")
-
-
-def _whole(name: str, value: object, least: int = 0) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} is {value!r}; use a whole number from {least} on")

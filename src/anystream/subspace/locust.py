@@ -7,7 +7,8 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.anytime.stream_model import StreamClassifier, real_number
+from anystream.anytime.parameters import real_number
+from anystream.anytime.stream_model import StreamClassifier
 from anystream.subspace.categorical import categorical_columns, check_categories, require_columns
 
 
@@ -25,7 +26,7 @@ class Locust(StreamClassifier):
     def _check_points(self, points: NDArray[np.float64]) -> None:
         check_categories(points, self._categorical_columns())
 
-    def _widen_model(self, n_features: int) -> None:
+    def _widen(self, n_features: int) -> None:
         self.model_.widen(n_features, self._categorical_columns())
 
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar
 
 from anystream import _native
-from anystream.anytime.stream_model import real_number, whole_number
+from anystream.anytime.parameters import real_number, whole_number
 from anystream.subspace.arrays import BLOCK_ARRAYS
 from anystream.subspace.locust import Locust, error_rate
 

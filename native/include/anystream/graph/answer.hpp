@@ -4,21 +4,14 @@
 #include <cstdint>
 #include <span>
 
+#include "anystream/answer_batch.hpp"
 #include "anystream/graph/graph.hpp"
-#include "anystream/stop.hpp"
 
 namespace anystream::graph {
 
-/// Where the answers go; one row per record.
-struct Answers {
-    std::span<double> proba;            // (records, classes)
-    std::span<std::int64_t> steps;      // (records,)
-    std::span<std::uint8_t> exhausted;  // (records,)
-};
-
-/// Answers every row of `records` within the limits. Steps are per record; a deadline and a flag bound the whole call:
-/// each thread gives its records equal shares of the time left, group by group, and refines a group in rounds.
-void answer(const Graph& graph, std::span<const double> records, const Limits& limits, int threads, const Answers& out);
+/// Answers every row of `records` within the limits, as `answer_batch` does.
+void answer(const Graph& graph, std::span<const double> records, const Limits& limits, int threads,
+            const AnswerRows& out);
 
 /// The probabilities of every record after each of `stages` steps (ascending): out is (records, stages, classes).
 void answer_in_stages(const Graph& graph, std::span<const double> records, std::span<const std::int64_t> stages,

@@ -39,7 +39,8 @@ struct Graph {
     std::size_t classes = 0;
     std::vector<std::shared_ptr<const Part>> parts;  // the vertices of each follow those of the part before
     std::int32_t least_k = 1;                        // K0: the neighbourhood of component a is max(K_a, K0)
-    std::size_t most_k = 1;                          // the largest neighbourhood: as many nearest vertices decide
+    std::size_t widest = 1;                          // the largest neighbourhood, also of more vertices than there are
+    std::size_t most_k = 1;                          // as many nearest vertices decide
     Moments moments;                                 // if not empty, they decide instead of the components
 
     /// Adds a part and takes its neighbourhoods into account.

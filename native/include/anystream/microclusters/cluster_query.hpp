@@ -27,7 +27,6 @@ class ClusterQuery {
     [[nodiscard]] bool finished() const noexcept {
         return horizon_->only_class >= 0 || static_cast<std::size_t>(steps_) == horizon_->size();
     }
-    [[nodiscard]] bool certified() const noexcept { return finished(); }
     /// Inverse squared distances of the nearest cluster of each class, made to sum to 1; class shares before any step.
     void posterior(std::span<double> out) const;
     [[nodiscard]] std::size_t label() const;

@@ -4,21 +4,14 @@
 #include <cstdint>
 #include <span>
 
+#include "anystream/answer_batch.hpp"
 #include "anystream/neighbors/query.hpp"
 
 namespace anystream::neighbors {
 
-/// Where the answers go; one row per record.
-struct Answers {
-    std::span<double> proba;            // (size, classes)
-    std::span<std::int64_t> steps;      // (size,)
-    std::span<std::uint8_t> exhausted;  // (size,)
-};
-
-/// Answers every record within the limits. Steps are per record; a deadline and a flag bound the whole call: each
-/// thread gives its records equal shares of the time left, group by group, and within a group in rounds.
+/// Answers every record within the limits, as `answer_batch` does.
 void answer(const Gallery& gallery, const Records& records, std::size_t k, const Limits& limits, int threads,
-            const Answers& out);
+            const AnswerRows& out);
 
 /// The probabilities of every record after each of `stages` steps (ascending): out is (size, stages, classes).
 void answer_in_stages(const Gallery& gallery, const Records& records, std::size_t k,

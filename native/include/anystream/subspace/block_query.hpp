@@ -41,7 +41,6 @@ class BlockQuery {
 
     [[nodiscard]] std::int64_t steps() const noexcept { return steps_; }
     [[nodiscard]] bool finished() const noexcept { return finished_; }
-    [[nodiscard]] bool certified() const noexcept { return finished_; }
     void posterior(std::span<double> out) const;
     [[nodiscard]] std::size_t label() const;
 

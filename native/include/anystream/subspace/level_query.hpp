@@ -30,7 +30,6 @@ class LevelQuery {
     [[nodiscard]] std::int64_t steps() const noexcept { return steps_; }
     /// No sample is left, or none can change the label: certainly, or as surely as the test was asked to be.
     [[nodiscard]] bool finished() const noexcept { return finished_; }
-    [[nodiscard]] bool certified() const noexcept { return finished_; }
     void posterior(std::span<double> out) const;
     [[nodiscard]] std::size_t label() const;
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
@@ -9,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream import _native
+from anystream.model_file import ArraySpec
 
+POSITIVE = ArraySpec("float64", ("d",), low=sys.float_info.min, finite=True)
 SCALINGS = (None, "minmax", "standard")
 
 
@@ -51,6 +54,18 @@ class Distance(ABC):
     def distance(self, native: float) -> float:
         """The distance in the user's terms, from that of the rows."""
         return native
+
+    # -- what a model file asks ---------------------------------------------------------------------------------------
+
+    def learned_arrays(self) -> dict[str, ArraySpec]:
+        """What `learned` holds for records of "d" features."""
+        scale = {"shift": ArraySpec("float64", ("d",), finite=True), "unit": POSITIVE}
+        return ({} if self.scaling is None else scale) | {"width": ArraySpec("float64", (1,))}
+
+    def check_learned(self, n_features: int) -> None:
+        """Refuse a `learned` of which each array is sound, if they do not fit each other."""
+        if "width" in self.learned and self.learned["width"][0] != n_features:
+            raise ValueError(f"the exemplars have {self.learned['width'][0]:g} features, the model {n_features}")
 
     # -- what the classifier calls -----------------------------------------------------------------------------------
 

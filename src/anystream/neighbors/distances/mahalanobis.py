@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream import _native
+from anystream.model_file import ArraySpec
 from anystream.neighbors.distances.base import Distance
 
 
@@ -49,6 +50,16 @@ class Mahalanobis(Distance):
         except np.linalg.LinAlgError:
             raise ValueError("VI is not positive definite; give the inverse of a covariance matrix") from None
         self.learned["factor"] = np.ascontiguousarray(factor).reshape(-1)
+
+    def learned_arrays(self) -> dict[str, ArraySpec]:
+        """The factor as well."""
+        return super().learned_arrays() | {"factor": ArraySpec("float64", ("products",), finite=True)}
+
+    def check_learned(self, n_features: int) -> None:
+        """The factor is square."""
+        super().check_learned(n_features)
+        if len(self.learned["factor"]) != n_features**2:
+            raise ValueError(f"the factor of VI is not one of {n_features} features")
 
     def rows(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Whitened records."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream import _native
+from anystream.model_file import ArraySpec
 from anystream.neighbors.distances.base import Distance
 
 
@@ -52,6 +54,22 @@ class Mixed(Distance):
         self.learned["columns"] = np.concatenate([first, numbers]).astype(np.float64)
         self.learned["n_categorical"] = np.array([float(len(first))])
         self.learned["ranges"] = np.where(ranges > 0, ranges, 1.0)[numbers]
+
+    def learned_arrays(self) -> dict[str, ArraySpec]:
+        """The order of columns and the ranges as well."""
+        return super().learned_arrays() | {
+            "columns": ArraySpec("float64", ("d",), low=0, high="d-1"),
+            "n_categorical": ArraySpec("float64", (1,), low=0, high="d"),
+            "ranges": ArraySpec("float64", ("numbers",), low=sys.float_info.min, finite=True),
+        }
+
+    def check_learned(self, n_features: int) -> None:
+        """Each column has one place, and each that holds numbers a range."""
+        super().check_learned(n_features)
+        columns, categorical = self.learned["columns"], self.learned["n_categorical"][0]
+        in_places = np.array_equal(np.sort(columns), np.arange(n_features))
+        if not in_places or categorical + len(self.learned["ranges"]) != n_features:
+            raise ValueError("the columns of categories and numbers do not fit each other")
 
     def rows(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Categories first, then numbers in units of their ranges."""

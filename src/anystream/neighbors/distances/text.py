@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream import _native
+from anystream.model_file import ArraySpec
 from anystream.neighbors.distances.base import Distance
 
 Packed = tuple[NDArray[np.float64], NDArray[np.int64]]
@@ -29,6 +30,10 @@ class Edit(Distance):
     def rows(self, points: Any) -> Any:
         """The texts themselves."""
         return points
+
+    def learned_arrays(self) -> dict[str, ArraySpec]:
+        """Nothing."""
+        return {}
 
     def fit(self, points: Any) -> Any:
         """Texts have nothing to be learned."""

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from numbers import Real
-from typing import Any, Self, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from anystream.anytime.base import LARGEST, AnytimeClassifierMixin
+from anystream.anytime.base import AnytimeClassifierMixin
 from anystream.anytime.budget import Budget
 from anystream.anytime.class_labels import class_numbers, extend_classes
 from anystream.anytime.query import Query
 from anystream.anytime.river_face import RiverFaceMixin
+from anystream.anytime.undo import as_it_was_on_error
 from anystream.drift.decided_query import DecidedQuery
 from anystream.drift.file import model_from_file, model_to_file
 from anystream.model_file import ModelFile
-
-Model = TypeVar("Model", bound="StreamClassifier")
 
 
 class Absent:
@@ -36,7 +34,7 @@ class Absent:
         raise AttributeError(f"{owner.__name__} has no such method: {self._why}")
 
 
-class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, BaseEstimator):
+class DriftClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, BaseEstimator):
     """A classifier that learns records in their order, under scikit-learn's names and river's.
 
     Learning a batch is learning its records one by one. Labels that were never seen before become classes at any time;
@@ -64,6 +62,9 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
     def _proba(self, rows: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
         """Probabilities of the classes for each record."""
 
+    def _check_parameters(self) -> None:
+        copy.copy(self)._begin(1)
+
     def _finish(self, n_classes: int) -> None:
         """What is left to do when `fit` has handed over all its records."""
 
@@ -89,13 +90,14 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
         y : array-like of shape (n_records,)
             Their classes.
         """
-        rows, labels = self._validate_records(X, y, reset=True)
-        classes, numbers = np.unique(labels, return_inverse=True)
-        self._begin(rows.shape[1])
-        self._name_columns()
-        self._learn(rows, numbers.astype(np.int32), len(classes))
-        self._finish(len(classes))
-        self.classes_ = classes
+        with as_it_was_on_error(self):
+            rows, labels = self._validate_training(X, y, reset=True)
+            classes, numbers = np.unique(labels, return_inverse=True)
+            self._begin(rows.shape[1])
+            self.columns_ = self._column_names()
+            self._learn(rows, numbers.astype(np.int32), len(classes))
+            self._finish(len(classes))
+            self.classes_ = classes
         return self
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
@@ -111,14 +113,14 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
             Classes that may come later, so that `classes_` is complete from the beginning.
         """
         fresh = not hasattr(self, "classes_")
-        rows, labels = self._validate_records(X, y, reset=fresh)
+        rows, labels = self._validate_training(X, y, reset=fresh)
         known = getattr(self, "classes_", None)
         if classes is not None:
             known = extend_classes(known, classes)
         known = extend_classes(known, labels)
         if fresh:
             self._begin(rows.shape[1])
-            self._name_columns()
+            self.columns_ = self._column_names()
         self._learn_under(known, rows, labels)
         return self
 
@@ -184,8 +186,7 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
         return int(self._proba(row[np.newaxis], len(self.classes_))[0].argmax())
 
     def _widen(self, n_features: int) -> None:
-        self.n_features_in_ = n_features
-        self.__dict__.pop("feature_names_in_", None)
+        """Nothing to do: what was learned leaves out columns that it has not seen."""
 
     @property
     def memory_bytes_(self) -> int:
@@ -199,13 +200,8 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
 
     # -- validation ------------------------------------------------------------------------------------------------
 
-    def _finite_rule(self) -> bool | str:
-        return "allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True
-
-    def _validate_queries(self, X: ArrayLike) -> NDArray[np.float64]:
-        return np.asarray(
-            validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite=self._finite_rule(), reset=False)
-        )
+    def _takes_missing_values(self) -> bool:
+        return bool(self.__sklearn_tags__().input_tags.allow_nan)
 
     def _checked_row(self, row: NDArray[np.float64]) -> NDArray[np.float64]:
         if len(row) != self.n_features_in_:
@@ -215,52 +211,6 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
         if np.isinf(row).any():
             raise ValueError("a record holds an infinite value; use NaN for a missing one")
         return row
-
-    def _validate_records(self, X: ArrayLike, y: ArrayLike, *, reset: bool) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        rows, labels = validate_data(
-            self,
-            X,
-            y,
-            dtype=np.float64,
-            order="C",
-            ensure_all_finite=self._finite_rule(),
-            ensure_min_features=1,
-            reset=reset,
-        )
-        check_classification_targets(labels)
-        if rows.size and np.nanmax(np.abs(rows), initial=0.0) > LARGEST:
-            raise ValueError(f"a feature is larger than {LARGEST:g}; rescale the data")
-        return np.asarray(rows), column_or_1d(labels)
-
-    def _name_columns(self) -> None:
-        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        self.columns_ = {name: column for column, name in enumerate(names)}
-
-
-def begin_merge(models: Sequence[Model]) -> tuple[Model, NDArray[Any], list[NDArray[np.int32]]]:
-    """A model of the classes and columns of all `models` that has learned nothing, its classes, and their numbers.
-
-    ``numbers[i][k]`` is what the k-th class of the i-th model is called in the whole.
-    """
-    if not models:
-        raise ValueError("there is no model to merge; give at least one")
-    first = models[0]
-    for model in models:
-        check_is_fitted(model)
-        if list(model.columns_) != list(first.columns_):
-            raise ValueError(
-                f"the models know different features ({list(first.columns_)} and {list(model.columns_)}); "
-                "merge models that were fitted on the same columns"
-            )
-    classes = first.classes_
-    for model in models[1:]:
-        classes = extend_classes(classes, model.classes_)
-    whole = first.clone()
-    whole._begin(first.n_features_in_)
-    whole.classes_, whole.columns_, whole.n_features_in_ = classes, dict(first.columns_), first.n_features_in_
-    if hasattr(first, "feature_names_in_"):
-        whole.feature_names_in_ = first.feature_names_in_
-    return whole, classes, [class_numbers(classes, model.classes_) for model in models]
 
 
 def stacked(blocks: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -275,20 +225,3 @@ def padded(rows: NDArray[np.float64], width: int) -> NDArray[np.float64]:
     if rows.shape[1] == width:
         return rows
     return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=np.nan)
-
-
-def share(name: str, value: object, *, open_ends: bool = False) -> float:
-    """`value` as a number from 0 to 1, the ends left out if `open_ends`."""
-    ends = "between 0 and 1" if open_ends else "from 0 to 1"
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
-        raise ValueError(f"{name} is {value!r}; use a number {ends}")
-    if open_ends and value in (0, 1):
-        raise ValueError(f"{name} is {value!r}; use a number {ends}")
-    return float(value)
-
-
-def one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
-    """`value`, which must be one of the words."""
-    if value not in allowed:
-        raise ValueError(f"{name} is {value!r}; use one of {', '.join(map(repr, allowed))}")
-    return str(value)

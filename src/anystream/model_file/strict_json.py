@@ -1,0 +1,71 @@
+"""JSON that anybody may have written: it is parsed without a way to hurt, or refused."""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from anystream.model_file.faults import Unfit, short
+
+_MAX_DIGITS = 100  # of an integer; the state of a random generator has 39
+
+
+def dump(value: Any) -> str:
+    """JSON without spaces; a number that is not finite is a ValueError."""
+    return json.dumps(value, allow_nan=False, separators=(",", ":"))
+
+
+def parse_json(raw: bytes, max_depth: int) -> Any:
+    """Strict JSON: UTF-8, no key twice, finite numbers, sound strings, at most `max_depth` levels."""
+    try:
+        text = raw.decode()
+        if (depth := depth_of(raw)) > max_depth:
+            raise Unfit(f"its JSON is nested {depth} deep, allowed is {max_depth}")
+        value = json.loads(
+            text,
+            object_pairs_hook=_parse_object,
+            parse_int=_parse_int,
+            parse_float=_parse_float,
+            parse_constant=_parse_float,
+        )
+        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair cannot be encoded
+    except (UnicodeDecodeError, UnicodeEncodeError) as problem:
+        raise Unfit(f"its JSON is not UTF-8 ({problem.reason})") from None
+    except json.JSONDecodeError as problem:
+        raise Unfit(f"its JSON is broken ({problem})") from None
+    return value
+
+
+def depth_of(raw: bytes) -> int:
+    """Deepest nesting, found without recursion, so that no file can exhaust the stack of json.loads.
+
+    Exact up to the first character that JSON does not allow, where json.loads stops.
+    """
+    characters = np.frombuffer(raw.replace(b"\\\\", b"").replace(b'\\"', b""), np.uint8)
+    structure = characters[~np.logical_xor.accumulate(characters == ord('"'))]  # outside of strings
+    opening = (structure == ord("[")) | (structure == ord("{"))
+    closing = (structure == ord("]")) | (structure == ord("}"))
+    return int(np.cumsum(opening.astype(np.int8) - closing, dtype=np.int32).max(initial=0))
+
+
+def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in result:
+            raise Unfit(f"its JSON has {short(name)} twice")
+        result[name] = value
+    return result
+
+
+def _parse_int(text: str) -> int:
+    if len(text) > _MAX_DIGITS:
+        raise Unfit(f"its JSON has a number of {len(text)} digits, allowed are {_MAX_DIGITS}")
+    return int(text)
+
+
+def _parse_float(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise Unfit(f"its JSON has {short(text)}, which is not finite")
+    return number
