@@ -25,7 +25,7 @@ from anystream.runtime import (
     at_times,
     stop_on_signals,
 )
-from anystream.runtime.simulation import SimulatedModel
+from anystream.runtime.simulation import EndlessRows, Nowhere, SimulatedModel
 from runtime.models import Threshold
 
 COST = MachineCost(call=1e-4, record=1e-3, step=1e-3)
@@ -107,6 +107,44 @@ def test_the_same_load_makes_a_fixed_budget_late():
         late[name] = engine.run().late
     assert late["share"] == 0
     assert late["fixed"] > 250
+
+
+class HeldUp(SimulatedModel):
+    """A model each of whose calls has to wait for a core that somebody else uses, for a while."""
+
+    def classify(self, X, *, budget):
+        if 0.2 <= self._clock.now() < 1.2:
+            self._clock.sleep(0.004)
+        return super().classify(X, budget=budget)
+
+
+@pytest.mark.parametrize("rate", [20_000, 50_000, 100_000])
+def test_nobody_is_late_because_each_call_is_held_up(rate):
+    times, clock = np.sort(np.random.default_rng(0).uniform(0.0, 1.5, int(1.5 * rate))), SimulatedClock()
+    X = np.where(np.arange(1000) % 2, 1.0, -1.0)[:, None]
+    summary = Engine(
+        HeldUp(Threshold(30), clock, MachineCost(call=5e-5, record=1e-6, step=3e-7)),
+        Replay(EndlessRows(X, None, len(times)), at_times(times), clock),
+        Nowhere(),
+        scheduler=DeadlineShare(most=30),
+        within=0.05,
+        queue=ItemQueue(2000, "answer_now"),
+        clock=clock,
+        observer=lambda turn: clock.sleep(2e-4),  # what the engine itself needs
+    ).run()
+    assert summary.late == 0
+    assert summary.answered == len(times)
+    assert summary.steps / len(times) > (15 if rate == 100_000 else 25)
+
+
+def test_the_time_for_answers_to_a_full_queue_is_not_laid_to_the_next_batch():
+    times = np.repeat(np.arange(20.0), 600)  # and twenty fit
+    engine, sink, _, _ = engine_on(times, scheduler=FixedBudget(5), overflow="answer_now")
+    seen = []
+    engine.watch(lambda turn: seen.append(engine.cost.of(20, 5)))
+    engine.run()
+    assert len(sink) == len(times)
+    assert max(seen) == pytest.approx(COST.call + 20 * (COST.record + 5 * COST.step), rel=0.05)
 
 
 def test_the_most_urgent_record_is_answered_first():

@@ -38,6 +38,15 @@ def test_one_wild_measurement_does_not_upset_the_estimate():
     assert cost.of(100, 10) == pytest.approx(before, rel=0.5)
 
 
+def test_a_delay_of_every_call_is_laid_to_the_call():
+    cost = StepCost(5e-5, 1e-6, 3e-7)
+    for _ in range(60):  # batches of the size that the estimate asks for
+        records = int(max((0.004 - cost.call) / (cost.record + 30 * cost.step), 1))
+        cost.update(records, 30 * records, 0.004 + records * (1e-6 + 30 * 3e-7))
+    assert cost.call == pytest.approx(0.004, rel=0.1)
+    assert cost.record + 30 * cost.step == pytest.approx(1e-5, rel=0.5)
+
+
 def test_equal_batches_without_end_leave_the_prediction_sound():
     cost = StepCost()
     for _ in range(5000):

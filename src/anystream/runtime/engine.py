@@ -143,6 +143,7 @@ class Engine:
         self._stopping = False
         self._stop_now = StopToken()
         self._sequence = 0
+        self._surplus_s = 0.0  # of this turn, for answers to what did not fit the queue
         self._rate = self._rate_sum = self._rate_weight = 0.0
         self._polled_at: float | None = None
         self._read_to = -1  # records of an earlier run before this offset are done, except the unfinished ones
@@ -211,6 +212,7 @@ class Engine:
 
     def _turn(self, *, ending: bool = False) -> None:
         began = self.clock.now()
+        self._surplus_s = 0.0
         took = 0 if ending else self._take_records(began)
         if self.labels is not None:
             took += self._take_labels()
@@ -260,7 +262,11 @@ class Engine:
         if len(surplus) == 0:
             return
         if self.queue.overflow == "answer_now":
-            self._answer_batch(surplus, 0, now, drafts=False)
+            began = self.clock.now()
+            steps = self._answer_batch(surplus, 0, now, drafts=False)
+            taken_s = self.clock.now() - began
+            self.cost.update(len(surplus), steps, taken_s)
+            self._surplus_s += taken_s
             return
         self.summary.shed += len(surplus)
         if self._outlet.dead is not None:  # giving up must be quick: it happens when there is no time
@@ -285,7 +291,7 @@ class Engine:
         room = self.learner.room(self.summary.answered)
         batch = self.queue.take(plan.rows if room is None else plan.at_most(room))
         steps = self._answer_batch(batch, plan.steps, plan.until, drafts=True)
-        self.cost.update(len(batch), steps, self.clock.now() - began)
+        self.cost.update(len(batch), steps, self.clock.now() - began - self._surplus_s)
         return plan, len(batch)
 
     def _situation(self, now: float, ending: bool) -> Situation:

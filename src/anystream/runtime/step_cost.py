@@ -9,6 +9,7 @@ import numpy as np
 _PRIOR = (50e-6, 5e-6, 1e-6)  # seconds per call, record and step: a guess that the first batches correct
 _LEAST = (20e-6, 0.2e-6, 20e-9)  # what is measured as less counts as this
 _DRIFT = 0.05  # how much a cost may change from one batch to the next, relative to itself
+_HELD_UP = 0.3  # part of a batch's time that may be a delay which every call has since, however small
 _NOISE = 0.2  # relative error of one measurement
 _OUTLIER = 3.0  # a measurement further off than this many deviations counts as that far off
 _WIDEST = 3.0  # uncertainty of a cost never grows beyond this, relative to itself
@@ -28,7 +29,9 @@ class StepCost:
     """The cost model t = call + record · n + step · S of a batch of n records that takes S steps in all.
 
     Each batch corrects the three costs (a Kalman filter over a random walk), so they follow the machine: other work
-    beside it, a model that grows, more threads. Errors are relative, so that long batches do not drown short ones.
+    beside it, a model that grows, more threads. Errors are relative, so that long batches do not drown short ones. What a
+    batch took too long is laid to the call first: to lay a delay that every call has to the records would make the next
+    batch smaller, and the share of each record in the delay larger, without end.
 
     Parameters
     ----------
@@ -90,7 +93,9 @@ class StepCost:
         self._steps += steps
         scale = np.maximum(self._costs, _LEAST)
         self._uncertainty += np.diag((_DRIFT * scale) ** 2)
-        widest = (_WIDEST * scale) ** 2
+        usual = min(seconds, _OUTLIER * self.of(records, steps / records))
+        self._uncertainty[0, 0] += (_HELD_UP * usual) ** 2
+        widest = (_WIDEST * np.maximum(scale, [usual, 0.0, 0.0])) ** 2
         shrink = np.sqrt(np.minimum(1.0, widest / np.diag(self._uncertainty)))
         self._uncertainty *= np.outer(shrink, shrink)
 
