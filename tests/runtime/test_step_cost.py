@@ -55,8 +55,11 @@ def test_equal_batches_without_end_leave_the_prediction_sound():
     assert min(cost.call, cost.record, cost.step) > 0.0
 
 
-def test_the_average_is_the_time_per_step_of_all_history():
+def test_the_average_is_the_time_per_step_in_history_and_forgets():
     cost = StepCost()
-    cost.update(1, 10, 1.0)
-    cost.update(1, 30, 3.0)
-    assert cost.average == pytest.approx(0.1)
+    cost.update(1, 10, 1e-5)
+    cost.update(1, 30, 3e-5)
+    assert cost.average == pytest.approx(1e-6)
+    for _ in range(1000):
+        cost.update(10, 1000, 4e-3)
+    assert cost.average == pytest.approx(4e-6, rel=1e-3)

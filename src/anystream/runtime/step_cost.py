@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ _DRIFT = 0.05  # how much a cost may change from one batch to the next, relative
 _HELD_UP = 0.3  # part of a batch's time that may be a delay which every call has since, however small
 _NOISE = 0.2  # relative error of one measurement
 _OUTLIER = 3.0  # a measurement further off than this many deviations counts as that far off
+_HISTORY_S = 0.3  # seconds of work after which the average over history has forgotten the most part
 _WIDEST = 3.0  # uncertainty of a cost never grows beyond this, relative to itself
 
 
@@ -29,9 +31,9 @@ class StepCost:
     """The cost model t = call + record · n + step · S of a batch of n records that takes S steps in all.
 
     Each batch corrects the three costs (a Kalman filter over a random walk), so they follow the machine: other work
-    beside it, a model that grows, more threads. Errors are relative, so that long batches do not drown short ones. What a
-    batch took too long is laid to the call first: to lay a delay that every call has to the records would make the next
-    batch smaller, and the share of each record in the delay larger, without end.
+    beside it, a model that grows, more threads. Errors are relative, so that long batches do not drown short ones. When
+    batches take longer than they should, the call is suspected first: to lay a delay that every call has to the records
+    would make the next batch smaller, and the share of each record in the delay larger, without end.
 
     Parameters
     ----------
@@ -41,7 +43,8 @@ class StepCost:
     Attributes
     ----------
     average : float
-        Seconds per step over all that was measured: t' of the LOCUST paper, which counts samples and nothing else.
+        Seconds per step of late, all that was measured counted in: t' of the LOCUST paper, which counts samples and
+        nothing else.
     """
 
     def __init__(self, call: float = _PRIOR[0], record: float = _PRIOR[1], step: float = _PRIOR[2]) -> None:
@@ -51,7 +54,7 @@ class StepCost:
         self._floor = np.minimum(self._costs, _LEAST) * 1e-3
         self._uncertainty = np.diag(self._costs**2)
         self._seconds = 0.0
-        self._steps = 0
+        self._steps = 0.0
         self.measured = 0
 
     @classmethod
@@ -77,7 +80,7 @@ class StepCost:
 
     @property
     def average(self) -> float:
-        """Seconds per step over all of history, set-up included; t' of Eq. 8."""
+        """Seconds per step in the history of the stream, set-up included; t' of Eq. 8."""
         return self._seconds / self._steps if self._steps else self.step
 
     def of(self, records: float, steps_each: float) -> float:
@@ -89,8 +92,9 @@ class StepCost:
         if records < 1 or not seconds > 0.0:
             return
         self.measured += 1
-        self._seconds += seconds
-        self._steps += steps
+        kept = math.exp(-seconds / _HISTORY_S)
+        self._seconds = kept * self._seconds + seconds
+        self._steps = kept * self._steps + steps
         scale = np.maximum(self._costs, _LEAST)
         self._uncertainty += np.diag((_DRIFT * scale) ** 2)
         usual = min(seconds, _OUTLIER * self.of(records, steps / records))
