@@ -87,8 +87,8 @@ class StepCost:
         """Seconds that a batch will take."""
         return self.call + records * (self.record + steps_each * self.step)
 
-    def update(self, records: int, steps: int, seconds: float) -> None:
-        """A batch of `records` records took `steps` steps in all, and `seconds`."""
+    def update(self, records: int, steps: int, seconds: float, *, calls: int = 1) -> None:
+        """A batch of `records` records took `steps` steps in all, and `seconds`; `calls` of them, if it was several."""
         if records < 1 or not seconds > 0.0:
             return
         self.measured += 1
@@ -103,7 +103,7 @@ class StepCost:
         shrink = np.sqrt(np.minimum(1.0, widest / np.diag(self._uncertainty)))
         self._uncertainty *= np.outer(shrink, shrink)
 
-        use = np.array([1.0, records, steps]) / seconds  # the prediction is use @ costs, the measurement 1
+        use = np.array([calls, records, steps]) / seconds  # the prediction is use @ costs, the measurement 1
         gain = self._uncertainty @ use
         spread = float(use @ gain) + _NOISE**2
         error = float(np.clip(1.0 - use @ self._costs, -_OUTLIER * spread**0.5, _OUTLIER * spread**0.5))
