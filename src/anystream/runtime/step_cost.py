@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import mul
 
 import numpy as np
 
@@ -15,6 +16,7 @@ _NOISE = 0.2  # relative error of one measurement
 _OUTLIER = 3.0  # a measurement further off than this many deviations counts as that far off
 _HISTORY_S = 0.3  # seconds of work after which the average over history has forgotten the most part
 _WIDEST = 3.0  # uncertainty of a cost never grows beyond this, relative to itself
+_THREE = range(3)
 
 
 def fit_costs(measurements: Sequence[tuple[int, int, float]]) -> tuple[float, float, float]:
@@ -30,10 +32,11 @@ def fit_costs(measurements: Sequence[tuple[int, int, float]]) -> tuple[float, fl
 class StepCost:
     """The cost model t = call + record · n + step · S of a batch of n records that takes S steps in all.
 
-    Each batch corrects the three costs (a Kalman filter over a random walk), so they follow the machine: other work
-    beside it, a model that grows, more threads. Errors are relative, so that long batches do not drown short ones. When
-    batches take longer than they should, the call is suspected first: to lay a delay that every call has to the records
-    would make the next batch smaller, and the share of each record in the delay larger, without end.
+    Each batch corrects the three costs, so they follow the machine: other work beside it, a model that grows, more
+    threads. (A Kalman filter over a random walk, in plain numbers: three are too few for arrays.) Errors are relative,
+    so that long batches do not drown short ones. When batches take longer than they should, the call is suspected
+    first: to lay a delay that every call has to the records would make the next batch smaller, and the share of each
+    record in the delay larger, without end.
 
     Parameters
     ----------
@@ -42,17 +45,19 @@ class StepCost:
 
     Attributes
     ----------
+    call, record, step : float
+        What is believed now: seconds per batch, however small; per record at budget 0; per step of one record.
     average : float
         Seconds per step of late, all that was measured counted in: t' of the LOCUST paper, which counts samples and
         nothing else.
     """
 
     def __init__(self, call: float = _PRIOR[0], record: float = _PRIOR[1], step: float = _PRIOR[2]) -> None:
-        self._costs = np.array([call, record, step])
-        if not np.all(self._costs > 0.0):
-            raise ValueError(f"costs are {self._costs.tolist()}; give positive numbers of seconds")
-        self._floor = np.minimum(self._costs, _LEAST) * 1e-3
-        self._uncertainty = np.diag(self._costs**2)
+        self.call, self.record, self.step = call, record, step
+        if not min(call, record, step) > 0.0:
+            raise ValueError(f"costs are {[call, record, step]}; give positive numbers of seconds")
+        self._floor = [min(cost, least) * 1e-3 for cost, least in zip((call, record, step), _LEAST, strict=True)]
+        self._uncertainty = [[call**2, 0.0, 0.0], [0.0, record**2, 0.0], [0.0, 0.0, step**2]]
         self._seconds = 0.0
         self._steps = 0.0
         self.measured = 0
@@ -62,21 +67,6 @@ class StepCost:
         """Costs that begin where batches of (records, steps, seconds) say."""
         found = fit_costs(measurements)
         return cls(*(max(cost, least) for cost, least in zip(found, _LEAST, strict=True)))
-
-    @property
-    def call(self) -> float:
-        """Seconds per batch, however small."""
-        return float(self._costs[0])
-
-    @property
-    def record(self) -> float:
-        """Seconds per record at budget 0."""
-        return float(self._costs[1])
-
-    @property
-    def step(self) -> float:
-        """Seconds per step of one record."""
-        return float(self._costs[2])
 
     @property
     def average(self) -> float:
@@ -95,17 +85,28 @@ class StepCost:
         kept = math.exp(-seconds / _HISTORY_S)
         self._seconds = kept * self._seconds + seconds
         self._steps = kept * self._steps + steps
-        scale = np.maximum(self._costs, _LEAST)
-        self._uncertainty += np.diag((_DRIFT * scale) ** 2)
+        costs, spread = (self.call, self.record, self.step), self._uncertainty
         usual = min(seconds, _OUTLIER * self.of(records, steps / records))
-        self._uncertainty[0, 0] += (_HELD_UP * usual) ** 2
-        widest = (_WIDEST * np.maximum(scale, [usual, 0.0, 0.0])) ** 2
-        shrink = np.sqrt(np.minimum(1.0, widest / np.diag(self._uncertainty)))
-        self._uncertainty *= np.outer(shrink, shrink)
+        shrink = []
+        for i, (cost, least) in enumerate(zip(costs, _LEAST, strict=True)):
+            scale = max(cost, least)
+            spread[i][i] += (_DRIFT * scale) ** 2
+            if i == 0:
+                spread[0][0] += (_HELD_UP * usual) ** 2
+                scale = max(scale, usual)
+            shrink.append(min(1.0, _WIDEST * scale / math.sqrt(spread[i][i])))
+        for i in _THREE:
+            for j in _THREE:
+                spread[i][j] *= shrink[i] * shrink[j]
 
-        use = np.array([calls, records, steps]) / seconds  # the prediction is use @ costs, the measurement 1
-        gain = self._uncertainty @ use
-        spread = float(use @ gain) + _NOISE**2
-        error = float(np.clip(1.0 - use @ self._costs, -_OUTLIER * spread**0.5, _OUTLIER * spread**0.5))
-        self._costs = np.maximum(self._costs + gain * (error / spread), self._floor)
-        self._uncertainty -= np.outer(gain, gain) / spread
+        use = (calls / seconds, records / seconds, steps / seconds)  # the prediction is use · costs, the measurement 1
+        gain = [sum(map(mul, row, use)) for row in spread]
+        variance = sum(map(mul, use, gain)) + _NOISE**2
+        most = _OUTLIER * math.sqrt(variance)
+        weight = min(max(1.0 - sum(map(mul, use, costs)), -most), most) / variance
+        self.call, self.record, self.step = (
+            max(cost + weight * change, floor) for cost, change, floor in zip(costs, gain, self._floor, strict=True)
+        )
+        for i in _THREE:
+            for j in _THREE:
+                spread[i][j] -= gain[i] * gain[j] / variance

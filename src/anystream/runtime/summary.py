@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _SHORTEST_S, _LONGEST_S, _BINS = 1e-6, 1e5, 1100  # waiting times by factors of 1.023
+_BINS_PER_E = (_BINS - 1) / math.log(_LONGEST_S / _SHORTEST_S)
 
 
 @dataclass(slots=True)
@@ -53,8 +55,8 @@ class Summary:
     def add_waits(self, waited: NDArray[np.float64]) -> None:
         """Count waiting times, in seconds."""
         self.waited_s += float(waited.sum())
-        place = np.log(np.clip(waited, _SHORTEST_S, _LONGEST_S) / _SHORTEST_S) / np.log(_LONGEST_S / _SHORTEST_S)
-        self._waits += np.bincount((place * (_BINS - 1)).astype(np.int64), minlength=_BINS)
+        times_shortest = np.minimum(np.maximum(waited, _SHORTEST_S), _LONGEST_S) * (1.0 / _SHORTEST_S)
+        self._waits += np.bincount((np.log(times_shortest) * _BINS_PER_E).astype(np.int64), minlength=_BINS)
 
     def wait_quantile(self, q: float) -> float:
         """The waiting time in seconds that a part `q` of the answers did not exceed, to about 2 %; NaN without any."""
