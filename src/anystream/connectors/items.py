@@ -57,6 +57,11 @@ class Reject(NamedTuple):
     key: Any = None
     record: str = ""
 
+    def described(self) -> str:
+        """Where it is and what is wrong, in one line."""
+        place = f"line {self.line}" if self.line is not None else f"the record at offset {self.offset}"
+        return f"{place}: {self.reason}"
+
 
 @dataclass(slots=True, eq=False)
 class Items:

@@ -23,8 +23,7 @@ class BadRecord(ValueError):  # noqa: N818  says it without the suffix
     """A record that cannot be read, in a run that was told to stop at such a one."""
 
     def __init__(self, reject: Reject) -> None:
-        place = f"line {reject.line}" if reject.line is not None else f"the record at offset {reject.offset}"
-        super().__init__(f"{place}: {reject.reason}")
+        super().__init__(reject.described())
         self.reject = reject
 
 
@@ -107,7 +106,7 @@ class Outlet:
             return
         if self._strict:
             raise BadRecord(rejects[0])
-        summary.dead += len(rejects)
+        summary.add_bad(rejects)
         self.give_up(rejects)
 
     def give_up(self, rejects: Sequence[Reject]) -> None:
