@@ -3,11 +3,55 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
-#include <vector>
 
 namespace anystream {
+
+namespace {
+
+/// What the threads of one loop share. A thread may start after the loop has ended: it finds no chunk left and touches
+/// nothing but this, which it keeps alive.
+struct Loop {
+    Loop(std::size_t size, std::size_t chunk, std::size_t chunks,
+         const std::function<void(std::size_t, std::size_t)>* body)
+        : size(size), chunk(chunk), chunks(chunks), body(body) {}
+
+    std::size_t size, chunk, chunks;
+    const std::function<void(std::size_t, std::size_t)>* body;  // there as long as somebody has a chunk
+    std::atomic<std::size_t> next{0};
+    std::atomic<int> busy{0};  // helpers that may have a chunk
+    std::mutex error_guard;
+    std::exception_ptr first_error;
+
+    void work() noexcept {
+        for (;;) {
+            const std::size_t c = next.fetch_add(1);
+            if (c >= chunks) return;
+            try {
+                (*body)(c* chunk, std::min(size, (c + 1) * chunk));
+            } catch (...) {
+                next.store(chunks);
+                const std::lock_guard lock(error_guard);
+                if (!first_error) first_error = std::current_exception();
+            }
+        }
+    }
+
+    void help() noexcept {
+        busy.fetch_add(1);  // before the first chunk is taken: whoever sees the last one gone sees this, too
+        work();
+        if (busy.fetch_sub(1) == 1) busy.notify_one();
+    }
+
+    void wait_for_helpers() noexcept {
+        for (int still = busy.load(); still != 0; still = busy.load()) busy.wait(still);
+    }
+};
+
+}  // namespace
 
 int thread_count(int requested) noexcept {
     const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -20,33 +64,19 @@ void parallel_for(std::size_t size, std::size_t chunk, int threads,
     chunk = std::max<std::size_t>(1, chunk);
     const std::size_t chunks = (size + chunk - 1) / chunk;
     const auto workers = std::min<std::size_t>(static_cast<std::size_t>(thread_count(threads)), chunks);
-
-    std::atomic<std::size_t> next{0};
-    std::exception_ptr first_error;
-    std::mutex error_guard;
-    const auto work = [&]() noexcept {
-        for (;;) {
-            const std::size_t c = next.fetch_add(1, std::memory_order_relaxed);
-            if (c >= chunks) return;
-            try {
-                body(c * chunk, std::min(size, (c + 1) * chunk));
-            } catch (...) {
-                next.store(chunks, std::memory_order_relaxed);
-                const std::lock_guard lock(error_guard);
-                if (!first_error) first_error = std::current_exception();
-            }
-        }
-    };
-    std::vector<std::jthread> others;
+    if (workers == 1) {
+        for (std::size_t first = 0; first < size; first += chunk) body(first, std::min(size, first + chunk));
+        return;
+    }
+    const auto loop = std::make_shared<Loop>(size, chunk, chunks, &body);
     try {
-        others.reserve(workers - 1);
-        for (std::size_t w = 1; w < workers; ++w) others.emplace_back(work);
+        for (std::size_t w = 1; w < workers; ++w) std::thread([loop] { loop->help(); }).detach();
     } catch (const std::system_error&) {
         // No further thread to be had: those that started, and this one, do the work.
     }
-    work();
-    others.clear();  // joins
-    if (first_error) std::rethrow_exception(first_error);
+    loop->work();
+    loop->wait_for_helpers();
+    if (loop->first_error) std::rethrow_exception(loop->first_error);
 }
 
 }  // namespace anystream

@@ -95,6 +95,25 @@ def test_bad_records_go_to_the_dead_letters_and_strict_stops_at_the_first(home):
     assert done.stderr.strip() == "anystream: line 3: the line has 2 fields, the header 4"
 
 
+def test_bad_records_that_nobody_keeps_are_told_in_short(home):
+    lines = ["id,size,colour,class", "a,1,red,yes", *(f"b{i},wide,red,no" for i in range(5)), "c,0,blue,no"]
+    (home / "broken.csv").write_text("\n".join(lines) + "\n")
+    done = anystream("classify", "model.safetensors", "broken.csv", cwd=home)
+    assert done.returncode == 0
+    summary, *told, hint = done.stderr.splitlines()
+    assert "2 of 7 records answered" in summary
+    assert "5 bad records (skipped)" in summary
+    assert told == [*(f"  line {n}: column 'size' has 'wide', which is no number" for n in (3, 4, 5)), "  ..."]
+    assert "--dead-letters" in hint
+    assert "--strict" in hint
+    done = anystream("classify", "model.safetensors", "broken.csv", "--json", cwd=home)
+    assert len(json.loads(done.stderr)["first_bad"]) == 3
+    done = anystream("classify", "model.safetensors", "broken.csv", "-q", cwd=home)
+    assert (
+        done.stderr == "anystream: 5 bad records, the first is line 3: column 'size' has 'wide', which is no number\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -251,7 +270,7 @@ def test_standard_input_says_itself_whether_it_is_csv(home):
     done = anystream("classify", "model.safetensors", cwd=home, stdin="\nid,size,colour\na,3.0,red\nb,x,red\n")
     assert done.returncode == 0, done.stderr
     assert [json.loads(line)["key"] for line in done.stdout.splitlines()] == ["a"]
-    assert "1 bad records (not kept; name a file with --dead-letters)" in done.stderr
+    assert "1 bad record (skipped)" in done.stderr
     assert anystream("classify", "model.safetensors", "-q", cwd=home, stdin="").returncode == 0
 
 

@@ -186,7 +186,7 @@ def test_a_gain_table_survives_json_and_gains_fall_with_confidence(fitted):
     again = GainTable.from_json(json.loads(json.dumps(table.to_json())))
     assert again.levels == (0, 2, 10)
     np.testing.assert_array_equal(again.gains, table.gains)
-    assert table.gain(2, np.array([0.1])).tolist() == [0.0]
-    assert table.level_of(np.array([-1, 0, 1, 2, 9, 10, 99])).tolist() == [-1, 0, 0, 1, 1, 2, 2]
+    unsure, sure = table.gain(0, 2, np.array([0.0, 1.0]))
+    assert unsure >= sure >= 0.0
     with pytest.raises(ValueError, match="fit the model again"):
         GainTable.from_json({"levels": [0]})

@@ -80,7 +80,7 @@ def test_what_answers_leave_over_goes_to_the_others():
     before = scheduler.plan(found).steps
     ones = np.ones(10, dtype=int)
     answer = Answer(ones, np.ones((10, 1)), ones, np.arange(10) < 5, 0.0)
-    scheduler.final(found.queue.items(), answer, before, now=0.1)
+    scheduler.saw(found.queue.items(), answer, now=0.1)
     assert scheduler.plan(found).steps == pytest.approx(2 * before, abs=2)  # half of them stop after one step
 
 
@@ -140,55 +140,77 @@ def test_a_costly_call_is_spread_over_more_records():
     assert FixedBudget(1).plan(situation(np.full(5000, np.inf), cost=cost)).rows == 99
 
 
-def table():
-    levels = (0, 4, 16)
+def table(rises=(0.5, 0.5, 0.1)):
+    """Levels of 0, 4 and 16 steps; the less sure a record, the more to gain."""
+    to_4, to_16, from_4 = (np.linspace(rise, 0.0, 10) for rise in rises)
+    gains = np.zeros((2, 3, 10))
+    gains[0, 1], gains[0, 2], gains[1, 2] = to_4, to_16, from_4
     edges = np.tile(np.linspace(0.1, 0.9, 9), (2, 1))
-    gains = np.array([np.linspace(0.5, 0.0, 10), np.linspace(0.1, 0.0, 10)])
-    return GainTable(levels, edges, gains, np.array([0.6, 0.8, 0.9]))
+    return GainTable((0, 4, 16), edges, gains, 0.6 + np.array([0.0, to_4.mean(), to_16.mean()]))
 
 
-def pool(steps, confidence, deadlines=None, cost=None):
-    found = situation(np.full(len(steps), 9.0) if deadlines is None else deadlines, batch_s=0.01, cost=cost)
-    items = found.queue.take(len(steps))
-    items.steps, items.confidence = np.array(steps), np.array(confidence)
-    found.queue.put_back(items)
-    return found
+def crowd(n, steps_each):
+    """A batch of `n` records that has time for so many steps each; three times as many wait behind it."""
+    cost = StepCost(1e-9, 1e-6, 1e-3)
+    return situation(np.full(4 * n, 4 * n * steps_each * 1e-3 / 0.95), cost=cost, batch_s=1e3)
 
 
-def test_whoever_has_no_answer_comes_first():
-    cost = StepCost(1e-9, 1e-5, 1e-3)
-    plan = MarginalGain(table()).plan(pool([0, -1, 4, -1], [0.2, 0.0, 0.2, 0.0], cost=cost))
-    assert (plan.rows.tolist(), plan.steps) == ([1, 3], 0)
+def first_answers(confidence, certified=False):
+    confidence = np.asarray(confidence, dtype=float)
+    n = len(confidence)
+    return Answer(np.zeros(n), confidence[:, None], np.zeros(n, int), np.broadcast_to(certified, n), 0.0)
 
 
-def test_few_that_have_no_answer_wait_for_others_but_not_for_long():
-    cost = StepCost(1e-2, 1e-4, 1e-3)
-    scheduler = MarginalGain(table())
-    crowd = pool([0] * 40 + [-1], [0.2] * 40 + [0.0], cost=cost)
-    assert scheduler.plan(crowd).steps == 4  # one record is not worth a call of ten milliseconds, forty drafts are
-    later = Situation(crowd.queue, 2.0, cost, 0.01, 10_000, 0.0)
-    plan = scheduler.plan(later)
-    assert (plan.rows.tolist(), plan.steps) == ([40], 0)
+def test_steps_go_to_those_who_gain_most_in_a_second_round():
+    scheduler = MarginalGain(table(), aim=1.0)
+    plan = scheduler.plan(crowd(8, 2.0))
+    assert (plan.size, plan.steps) == (8, 0)  # two steps each, or four for the less sure half
+    again = scheduler.again(first_answers([0.95, 0.05, 0.15, 0.55, 0.85, 0.25, 0.35, 0.65]), now=0.0)
+    assert again.steps == 4
+    assert set(again.rows.tolist()) <= {1, 2, 3, 5, 6}
+    assert {1, 2, 5} <= set(again.rows.tolist())
+    assert scheduler.again(first_answers([0.05] * 8), now=0.0) is None  # there are two rounds and no more
 
 
-def test_the_next_steps_go_to_the_drafts_that_gain_most():
-    plan = MarginalGain(table()).plan(pool([0, 0, 0, 0], [0.95, 0.05, 0.15, 0.55]))
-    assert plan.steps == 4
-    assert plan.rows.tolist() == [1, 2]  # two records of four steps fit ten milliseconds
+def test_what_is_certain_or_has_nothing_to_gain_is_not_asked_again():
+    scheduler = MarginalGain(table(), aim=1.0)
+    scheduler.plan(crowd(4, 2.0))
+    answer = first_answers([0.05, 0.05, 0.95, 0.95], np.array([True, False, True, False]))
+    assert scheduler.again(answer, now=0.0).rows.tolist() == [1]
 
 
-def test_an_answer_goes_out_when_it_is_certified_sure_or_late():
-    batch = pool([0] * 4, [0.0] * 4, [1.0, 9.0, 9.0, 9.0]).queue.items()
-    proba = np.array([[0.05, 0.0], [0.95, 0.0], [0.05, 0.0], [0.05, 0.0]])
-    answer = Answer(np.zeros(4), proba, np.zeros(4, int), np.array([False, False, True, False]), 0.0)
-    assert MarginalGain(table()).final(batch, answer, 0, now=2.0).tolist() == [True, True, True, False]
+def test_without_time_for_a_second_round_the_first_answers_stand():
+    scheduler = MarginalGain(table(), aim=1.0)
+    plan = scheduler.plan(crowd(4, 2.0))
+    assert plan.steps == 0
+    assert scheduler.again(first_answers([0.05] * 4), now=plan.until) is None
 
 
-def test_drafts_go_out_before_their_deadline_and_all_of_them_at_the_end():
-    found = pool([0, 0, -1], [0.1, 0.1, 0.0], [0.02, 9.0, 9.0])
-    assert MarginalGain(table()).due(found).tolist() == [0]
-    ending = Situation(found.queue, 0.0, found.cost, 0.004, 100, 0.0, ending=True)
-    assert MarginalGain(table()).due(ending).tolist() == [0, 1]
+@pytest.mark.parametrize(
+    ("found", "gains"),
+    [
+        (lambda: crowd(8, 100.0), (0.5, 0.5, 0.1)),  # time for everything
+        (lambda: crowd(8, 2.0), (0.0, 0.0, 0.0)),  # nothing to gain
+    ],
+)
+def test_everyone_gets_an_equal_share_where_two_rounds_promise_no_more(found, gains):
+    scheduler = MarginalGain(table(gains), aim=1.0)
+    assert scheduler.plan(found()) == DeadlineShare(most=16, aim=1.0).plan(found())
+    assert scheduler.again(first_answers([0.05] * 8), now=0.0) is None
+
+
+def test_a_promise_counts_the_records_that_gain_most():
+    found = table()
+    lower, higher = found.pairs
+    assert list(zip(lower.tolist(), higher.tolist(), strict=True)) == [(0, 1), (0, 2), (1, 2)]
+    tops = np.linspace(0.5, 0.0, 10)
+    for part, gain in (
+        (0.0, 0.0),
+        (0.1, tops[0] / 10),
+        (0.25, (tops[0] + tops[1] + tops[2] / 2) / 10),
+        (7.0, tops.mean()),
+    ):
+        assert found.promises(np.full(3, part))[0] == pytest.approx(0.6 + gain)
 
 
 def test_what_makes_no_sense_is_refused():

@@ -38,6 +38,15 @@ def test_one_wild_measurement_does_not_upset_the_estimate():
     assert cost.of(100, 10) == pytest.approx(before, rel=0.5)
 
 
+def test_a_delay_of_every_call_is_laid_to_the_call():
+    cost = StepCost(5e-5, 1e-6, 3e-7)
+    for _ in range(60):  # batches of the size that the estimate asks for
+        records = int(max((0.004 - cost.call) / (cost.record + 30 * cost.step), 1))
+        cost.update(records, 30 * records, 0.004 + records * (1e-6 + 30 * 3e-7))
+    assert cost.call == pytest.approx(0.004, rel=0.1)
+    assert cost.record + 30 * cost.step == pytest.approx(1e-5, rel=0.5)
+
+
 def test_equal_batches_without_end_leave_the_prediction_sound():
     cost = StepCost()
     for _ in range(5000):
@@ -46,8 +55,11 @@ def test_equal_batches_without_end_leave_the_prediction_sound():
     assert min(cost.call, cost.record, cost.step) > 0.0
 
 
-def test_the_average_is_the_time_per_step_of_all_history():
+def test_the_average_is_the_time_per_step_in_history_and_forgets():
     cost = StepCost()
-    cost.update(1, 10, 1.0)
-    cost.update(1, 30, 3.0)
-    assert cost.average == pytest.approx(0.1)
+    cost.update(1, 10, 1e-5)
+    cost.update(1, 30, 3e-5)
+    assert cost.average == pytest.approx(1e-6)
+    for _ in range(1000):
+        cost.update(10, 1000, 4e-3)
+    assert cost.average == pytest.approx(4e-6, rel=1e-3)

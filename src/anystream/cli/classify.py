@@ -38,7 +38,10 @@ def classify(
     overflow: Annotated[
         str, typer.Option(help="When the queue is full: block, answer_now, shed_oldest or shed_newest.")
     ] = "block",
-    dead_letters: Annotated[str | None, typer.Option(help="File for records that cannot be answered.")] = None,
+    dead_letters: Annotated[
+        str | None,
+        typer.Option(help="File for records that cannot be read or answered; without it the first few are shown."),
+    ] = None,
     strict: Annotated[bool, typer.Option(help="Stop at the first bad record, with exit code 2.")] = False,
     checkpoint: Annotated[
         str | None, typer.Option(help="Folder that keeps the run; start again to go on with it.")
@@ -53,7 +56,7 @@ def classify(
     output_format: Annotated[str | None, typer.Option(help="jsonl or csv; by default by name, else jsonl.")] = None,
     delimiter: Annotated[str | None, typer.Option(help="What stands between the cells of a CSV file.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print the summary on standard error as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary; bad records are still told.")] = False,
 ) -> None:
     """Answer records as they come; answers go out as JSON lines or CSV, a summary to standard error.
 
@@ -125,6 +128,8 @@ def classify(
         estimator.save(save, notes=notes)
     if not quiet:
         _report(summary.to_json() | _learned(engine, learn), clock.now() - began, json_, dead_letters)
+    elif summary.dead and dead_letters is None:  # quiet, but never silent about what is lost
+        print(f"anystream: {_bad_records(summary.dead)}, the first is {summary.first_bad[0]}", file=sys.stderr)
 
 
 class _Stamped:
@@ -217,7 +222,8 @@ def _bar(quiet: bool, engine: Any) -> Any:
 
     def show(turn: Any) -> None:
         found = turn.summary
-        bar.update(task, description=f"{found.answered} answered, {turn.queue_length} waiting, {found.late} late")
+        bad = f", {found.dead} bad" if found.dead else ""
+        bar.update(task, description=f"{found.answered} answered, {turn.queue_length} waiting, {found.late} late{bad}")
 
     engine.watch(show)
     return bar
@@ -225,6 +231,10 @@ def _bar(quiet: bool, engine: Any) -> Any:
 
 def _learned(engine: Any, learn: bool) -> dict[str, Any]:
     return {"learned": engine.learner.learned} if learn else {}
+
+
+def _bad_records(n: int) -> str:
+    return f"{n} bad record{'' if n == 1 else 's'}"
 
 
 def _report(figures: dict[str, Any], seconds: float, as_json: bool, dead_letters: str | None) -> None:
@@ -244,8 +254,13 @@ def _report(figures: dict[str, Any], seconds: float, as_json: bool, dead_letters
         if figures.get(name):
             parts.append(f"{figures[name]} {word}")
     if figures["dead_letters"]:
-        where = f"in {dead_letters}" if dead_letters else "not kept; name a file with --dead-letters"
-        parts.append(f"{figures['dead_letters']} bad records ({where})")
+        where = f"in {dead_letters}" if dead_letters else "skipped"
+        parts.append(f"{_bad_records(figures['dead_letters'])} ({where})")
     if "accuracy" in figures:
         parts.append(f"accuracy {figures['accuracy']:.4f}")
     print("; ".join(parts), file=sys.stderr)
+    if figures["dead_letters"] and dead_letters is None:
+        for bad in figures["first_bad"]:
+            print(f"  {bad}", file=sys.stderr)
+        more = "  ...\n" if figures["dead_letters"] > len(figures["first_bad"]) else ""
+        print(f"{more}keep bad records with --dead-letters FILE, or stop at the first with --strict", file=sys.stderr)

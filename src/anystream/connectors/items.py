@@ -57,6 +57,11 @@ class Reject(NamedTuple):
     key: Any = None
     record: str = ""
 
+    def described(self) -> str:
+        """Where it is and what is wrong, in one line."""
+        place = f"line {self.line}" if self.line is not None else f"the record at offset {self.offset}"
+        return f"{place}: {self.reason}"
+
 
 @dataclass(slots=True, eq=False)
 class Items:
@@ -76,10 +81,6 @@ class Items:
         See `Item`.
     label : array of shape (n,), object
         See `Item`.
-    steps : array of shape (n,), int64
-        Steps of the draft answer that the element has already; -1 if it has none.
-    confidence : array of shape (n,)
-        Probability of the label of that draft.
     sequence : array of shape (n,), int64
         The order in which the engine took the elements; -1 before.
     """
@@ -90,8 +91,6 @@ class Items:
     arrival: NDArray[np.float64]
     deadline: NDArray[np.float64]
     label: NDArray[Any]
-    steps: NDArray[np.int64]
-    confidence: NDArray[np.float64]
     sequence: NDArray[np.int64]
 
     @classmethod
@@ -118,8 +117,6 @@ class Items:
             arrival=np.full(n, np.nan) if arrival is None else np.asarray(arrival, dtype=np.float64),
             deadline=np.full(n, np.nan) if deadline is None else np.asarray(deadline, dtype=np.float64),
             label=np.full(n, None, dtype=object) if label is None else _objects(label),
-            steps=np.full(n, -1, dtype=np.int64),
-            confidence=np.zeros(n),
             sequence=np.full(n, -1, dtype=np.int64),
         )
         for name in _NAMES:

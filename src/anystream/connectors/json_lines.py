@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ class JsonLinesSource(TextSource):
         schema = self.schema
         names = [column.name for column in schema.columns]
         names += [name for name in (schema.label, schema.key, schema.time) if name is not None]
-        return {name: [found.get(name) for found in objects] for name in names}, kept, rejects
+        return _columns(objects, names), kept, rejects
 
 
 def read_json_columns(path: str | os.PathLike[str], *, most: int | None = None) -> dict[str, list[Any]]:
@@ -52,7 +53,15 @@ def read_json_columns(path: str | os.PathLike[str], *, most: int | None = None) 
                 except ValueError as error:
                     raise SchemaError(f"{path}: line {number}: {error}; correct the file") from None
     names = list(dict.fromkeys(name for found in objects for name in found))
-    return {name: [found.get(name) for found in objects] for name in names}
+    return _columns(objects, names)
+
+
+def _columns(objects: Sequence[dict[str, Any]], names: Sequence[str]) -> dict[str, list[Any]]:
+    """Members by name; None where an object lacks one."""
+    try:  # the usual case: all have all
+        return {name: list(map(itemgetter(name), objects)) for name in names}
+    except KeyError:
+        return {name: [found.get(name) for found in objects] for name in names}
 
 
 def _object(line: bytes) -> dict[str, Any]:

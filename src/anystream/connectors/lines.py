@@ -152,7 +152,7 @@ class LineReader:
         pieces = chunk.split(b"\n")
         last = pieces.pop()
         for at, piece in enumerate(pieces):
-            if at == 1 and b"\r" not in chunk and max(map(len, pieces)) <= self._longest:
+            if at == 1 and max(map(len, pieces)) <= self._longest:
                 self._add_plain(pieces[1:])
                 break
             if self._tail or self._skipping:
@@ -169,6 +169,8 @@ class LineReader:
         """Whole lines of a decent length, all at once."""
         ends = list(accumulate([len(piece) + 1 for piece in pieces], initial=self._tail_at))
         self._tail_at = ends.pop()
+        if any(piece.endswith(b"\r") for piece in pieces):
+            pieces = [piece.removesuffix(b"\r") for piece in pieces]
         self._lines.extend(map(Line, ends, count(self._number), pieces))
         self._number += len(pieces)
 

@@ -168,17 +168,16 @@ class Schema:
             if self.label_type == "int" and np.all(np.abs(cells) < EXACT) and np.all(cells == np.floor(cells)):
                 return list(cells.astype(np.int64).tolist())
             cells = cells.tolist()
-        found: list[Any] = []
-        for row, cell in enumerate(cells):
+
+        def label(cell: Any) -> Any:
             if _is_missing(cell):
-                found.append(None)
-                continue
+                return None
             try:
-                found.append(convert(cell))
+                return convert(cell)
             except (TypeError, ValueError, OverflowError):
-                found.append(None)
-                faults.setdefault(row, f"the label is {_shown(cell)}, those of the model are of type {self.label_type}")
-        return found
+                return _Fault(f"the label is {_shown(cell)}, those of the model are of type {self.label_type}")
+
+        return _each(label, cells, faults)
 
     def times(self, cells: Sequence[Any], faults: dict[int, str]) -> NDArray[np.float64]:
         """Times in seconds; NaN where missing."""
@@ -265,17 +264,39 @@ def _numbers(name: str, cells: Sequence[Any], faults: dict[int, str]) -> NDArray
 def _one_hot(column: Column, cells: Sequence[Any], out: NDArray[np.float64], faults: dict[int, str]) -> None:
     assert column.categories is not None
     places = {category: place for place, category in enumerate(column.categories)}
-    for row, cell in enumerate(cells):
+
+    def place(cell: Any) -> Any:
         if _is_missing(cell):
-            continue
-        place = places.get(_category(cell))
-        if place is None:
-            faults.setdefault(
-                row, f"column {column.name!r} has {_shown(cell)}, a category that the model does not know"
-            )
-            continue
-        out[row] = 0.0
-        out[row, place] = 1.0
+            return -1
+        unknown = _Fault(f"column {column.name!r} has {_shown(cell)}, a category that the model does not know")
+        return places.get(_category(cell), unknown)
+
+    found = np.array([-1 if at is None else at for at in _each(place, cells, faults)], dtype=np.intp)
+    rows = np.flatnonzero(found >= 0)
+    out[rows] = 0.0
+    out[rows, found[rows]] = 1.0
+
+
+class _Fault(str):
+    """What is wrong with a cell."""
+
+    __slots__ = ()
+
+
+def _each(convert: Callable[[Any], Any], cells: Sequence[Any], faults: dict[int, str]) -> list[Any]:
+    """Every cell converted, None where it is at fault; equal texts only once, since a column has few different ones."""
+    if set(map(type, cells)) == {str}:
+        known = {cell: convert(cell) for cell in set(cells)}
+        found = list(map(known.__getitem__, cells))
+        if not any(type(value) is _Fault for value in known.values()):
+            return found
+    else:
+        found = list(map(convert, cells))
+    for row, value in enumerate(found):
+        if type(value) is _Fault:
+            faults.setdefault(row, str(value))
+            found[row] = None
+    return found
 
 
 def _is_missing(cell: Any) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gc
 import math
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,14 @@ class Turn:
     batch: int
     steps: int | None
     summary: Summary
+
+
+class _Spent(NamedTuple):
+    """What answers took of a model."""
+
+    calls: int
+    records: int
+    steps: int
 
 
 class Engine:
@@ -143,6 +152,7 @@ class Engine:
         self._stopping = False
         self._stop_now = StopToken()
         self._sequence = 0
+        self._surplus_s = 0.0  # of this turn, for answers to what did not fit the queue
         self._rate = self._rate_sum = self._rate_weight = 0.0
         self._polled_at: float | None = None
         self._read_to = -1  # records of an earlier run before this offset are done, except the unfinished ones
@@ -211,6 +221,7 @@ class Engine:
 
     def _turn(self, *, ending: bool = False) -> None:
         began = self.clock.now()
+        self._surplus_s = 0.0
         took = 0 if ending else self._take_records(began)
         if self.labels is not None:
             took += self._take_labels()
@@ -260,7 +271,10 @@ class Engine:
         if len(surplus) == 0:
             return
         if self.queue.overflow == "answer_now":
-            self._answer_batch(surplus, 0, now, drafts=False)
+            began = self.clock.now()
+            spent = self._answer_batch(surplus, 0, now, may_ask_again=False)
+            self._surplus_s = self.clock.now() - began
+            self.cost.update(spent.records, spent.steps, self._surplus_s, calls=spent.calls)
             return
         self.summary.shed += len(surplus)
         if self._outlet.dead is not None:  # giving up must be quick: it happens when there is no time
@@ -276,23 +290,19 @@ class Engine:
     def _work(self, began: float, *, ending: bool) -> tuple[Plan | None, int]:
         if len(self.queue) == 0:
             return None, 0
-        due = self.scheduler.due(self._situation(began, ending))
-        if due is not None:
-            self._outlet.release(self.queue.take(due), self.clock.now(), self.summary)
-            if len(self.queue) == 0:
-                return None, len(due)
         plan = self.scheduler.plan(self._situation(began, ending))
         room = self.learner.room(self.summary.answered)
         batch = self.queue.take(plan.rows if room is None else plan.at_most(room))
-        steps = self._answer_batch(batch, plan.steps, plan.until, drafts=True)
-        self.cost.update(len(batch), steps, self.clock.now() - began)
+        spent = self._answer_batch(batch, plan.steps, plan.until, may_ask_again=True)
+        seconds = self.clock.now() - began - self._surplus_s
+        self.cost.update(spent.records, spent.steps, seconds, calls=spent.calls)
         return plan, len(batch)
 
     def _situation(self, now: float, ending: bool) -> Situation:
         return Situation(self.queue, now, self.cost, self._batch_s, self._most_records, self._rate, ending)
 
-    def _answer_batch(self, batch: Items, steps: int | None, until: float, *, drafts: bool) -> int:
-        """Answer elements; those whose answers are drafts wait on. The steps that were taken."""
+    def _answer_batch(self, batch: Items, steps: int | None, until: float, *, may_ask_again: bool) -> _Spent:
+        """Answer elements; what that took."""
         budget = Budget(steps=steps, until=None if until == math.inf else until, stop=self._stop_now)
         model = self.learner.model
         try:
@@ -300,19 +310,22 @@ class Engine:
         except ValueError as error:
             if len(batch) == 1:
                 self._outlet.reject(_as_rejects(batch, str(error)), self.summary)
-                return 0
+                return _Spent(1, 1, 0)
             half = len(batch) // 2  # find the record that is to blame
-            first = self._answer_batch(batch.take(slice(half)), steps, until, drafts=drafts)
-            return first + self._answer_batch(batch.take(slice(half, None)), steps, until, drafts=drafts)
+            first = self._answer_batch(batch.take(slice(half)), steps, until, may_ask_again=False)
+            second = self._answer_batch(batch.take(slice(half, None)), steps, until, may_ask_again=False)
+            return _Spent(*map(operator.add, first, second))
+        spent = _Spent(1, len(batch), int(answer.steps.sum()))
         now = self.clock.now()
-        final = self.scheduler.final(batch, answer, steps, now) if drafts and not self._stopping else None
-        if final is None or final.all():
-            self._outlet.answered(batch, answer, model.classes_, now, self.summary)
-        else:
-            asked = np.iinfo(np.int64).max if steps is None else steps
-            back = self._outlet.draft(batch, answer, model.classes_, final, asked, now, self.summary)
-            self.queue.put_back(back)
-        return int(answer.steps.sum())
+        if may_ask_again:
+            while not self._stopping and (again := self.scheduler.again(answer, now)) is not None:
+                deeper: Answer = model.classify(batch.features[again.rows], budget=replace(budget, steps=again.steps))
+                spent = _Spent(*map(operator.add, spent, (1, len(deeper), int(deeper.steps.sum()))))
+                answer = _deepened(answer, again.rows, deeper)
+                now = self.clock.now()
+            self.scheduler.saw(batch, answer, now)
+        self._outlet.answered(batch, answer, model.classes_, now, self.summary)
+        return spent
 
     # -- keeping the run ---------------------------------------------------------------------------------------------
 
@@ -370,6 +383,17 @@ def _collector_at_rest() -> Iterator[None]:
     finally:
         if ours:
             gc.unfreeze()
+
+
+def _deepened(answer: Answer, rows: NDArray[np.int64], deeper: Answer) -> Answer:
+    """An answer with some rows in its place, where these got at least as far: the clock may have ended them sooner."""
+    further = deeper.steps >= answer.steps[rows]
+    places = rows[further]
+    labels, proba = answer.labels.copy(), answer.proba.copy()
+    steps, certified = answer.steps.copy(), answer.certified.copy()
+    labels[places], proba[places] = deeper.labels[further], deeper.proba[further]
+    steps[places], certified[places] = deeper.steps[further], deeper.certified[further]
+    return Answer(labels, proba, steps, certified, answer.elapsed + deeper.elapsed)
 
 
 def _as_rejects(items: Items, reason: str) -> list[Reject]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,18 +23,8 @@ class BadRecord(ValueError):  # noqa: N818  says it without the suffix
     """A record that cannot be read, in a run that was told to stop at such a one."""
 
     def __init__(self, reject: Reject) -> None:
-        place = f"line {reject.line}" if reject.line is not None else f"the record at offset {reject.offset}"
-        super().__init__(f"{place}: {reject.reason}")
+        super().__init__(reject.described())
         self.reject = reject
-
-
-class _Draft(NamedTuple):
-    """An answer that may still be improved."""
-
-    label: Any
-    proba: NDArray[np.float64]
-    steps: int
-    certified: bool
 
 
 class Outlet:
@@ -71,8 +61,6 @@ class Outlet:
         self._learns = not isinstance(learner, LearnsNothing)
         self._labels_come = labels_come
         self._strict = strict
-        self._drafts: dict[int, _Draft] = {}  # by sequence
-        self._classes: NDArray[Any] = np.empty(0)
         self._flushed_at = -np.inf
         self._unflushed = False
 
@@ -80,77 +68,21 @@ class Outlet:
 
     def answered(self, items: Items, answer: Answer, classes: NDArray[Any], now: float, summary: Summary) -> None:
         """These answers go out."""
-        self._forget_drafts(items)
-        self._write(items, answer.labels, answer.proba, answer.steps, answer.certified, classes, now, summary)
-
-    def draft(
-        self,
-        items: Items,
-        answer: Answer,
-        classes: NDArray[Any],
-        final: NDArray[np.bool_],
-        asked: int,
-        now: float,
-        summary: Summary,
-    ) -> Items:
-        """Some of these answers go out; the elements of the others come back, with what is known of their drafts."""
-        if final.any():
-            part = Answer(
-                answer.labels[final], answer.proba[final], answer.steps[final], answer.certified[final], answer.elapsed
-            )
-            self.answered(items.take(final), part, classes, now, summary)
-        open_ = ~final
-        back = items.take(open_)
-        self._classes = classes
-        back.steps = np.full(len(back), asked, dtype=np.int64)
-        back.confidence = answer.proba[open_].max(axis=1)
-        rows = zip(
-            back.sequence.tolist(),
-            answer.labels[open_].tolist(),
-            answer.proba[open_],
-            answer.steps[open_].tolist(),
-            answer.certified[open_].tolist(),
-            strict=True,
-        )
-        for sequence, *fields in rows:
-            self._drafts[sequence] = _Draft(*fields)
-        return back
-
-    def release(self, items: Items, now: float, summary: Summary) -> None:
-        """The drafts of these elements go out as they are."""
-        drafts = [self._drafts.pop(sequence) for sequence in items.sequence.tolist()]
-        proba = np.zeros((len(drafts), len(self._classes)))
-        for row, draft in zip(proba, drafts, strict=True):
-            row[: len(draft.proba)] = draft.proba  # classes learned since then have no part in it
-        labels = np.array([draft.label for draft in drafts], dtype=self._classes.dtype)
-        steps = np.array([draft.steps for draft in drafts], dtype=np.int64)
-        certified = np.array([draft.certified for draft in drafts], dtype=np.bool_)
-        self._write(items, labels, proba, steps, certified, self._classes, now, summary)
-
-    def _write(
-        self,
-        items: Items,
-        labels: NDArray[Any],
-        proba: NDArray[np.float64],
-        steps: NDArray[np.int64],
-        certified: NDArray[np.bool_],
-        classes: NDArray[Any],
-        now: float,
-        summary: Summary,
-    ) -> None:
         waited, late = now - items.arrival, now > items.deadline
-        self.sink.write(Answers(items.key, labels, proba, classes, steps, certified, waited, late))
+        self.sink.write(
+            Answers(items.key, answer.labels, answer.proba, classes, answer.steps, answer.certified, waited, late)
+        )
         self._unflushed = True
         n_late = int(np.count_nonzero(late))
         summary.answered += len(items)
         summary.late += n_late
         summary.on_time += len(items) - n_late
-        summary.steps += int(steps.sum())
-        summary.certified += int(np.count_nonzero(certified))
+        summary.steps += int(answer.steps.sum())
+        summary.certified += int(np.count_nonzero(answer.certified))
         summary.add_waits(waited)
         known = items.label != None  # noqa: E711  element by element
         if known.any():
-            right = known & (items.label == labels)
+            right = known & (items.label == answer.labels)
             summary.judged += int(np.count_nonzero(known))
             summary.right += int(np.count_nonzero(right))
             summary.right_on_time += int(np.count_nonzero(right & ~late))
@@ -160,11 +92,6 @@ class Outlet:
             elif known.any():
                 rows = np.flatnonzero(known)
                 self._learner.submit([(items.features[row], items.label[row]) for row in rows])
-
-    def _forget_drafts(self, items: Items) -> None:
-        if self._drafts:
-            for sequence in items.sequence[items.steps >= 0].tolist():
-                self._drafts.pop(sequence, None)
 
     # -- labels and rejects ------------------------------------------------------------------------------------------
 
@@ -179,7 +106,7 @@ class Outlet:
             return
         if self._strict:
             raise BadRecord(rejects[0])
-        summary.dead += len(rejects)
+        summary.add_bad(rejects)
         self.give_up(rejects)
 
     def give_up(self, rejects: Sequence[Reject]) -> None:

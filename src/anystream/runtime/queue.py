@@ -57,10 +57,6 @@ class ItemQueue:
             return self.take(np.argsort(self._column("sequence"), kind="stable")[:surplus])
         return self.take(np.argsort(self._column("sequence"), kind="stable")[-surplus:])
 
-    def put_back(self, items: Items) -> None:
-        """Let elements wait again that had been taken out, whatever the capacity."""
-        self._insert(items)
-
     def deadlines(self) -> NDArray[np.float64]:
         """The deadlines of all elements, ascending."""
         return self._column("deadline")

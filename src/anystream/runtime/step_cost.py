@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from operator import mul
 
 import numpy as np
 
 _PRIOR = (50e-6, 5e-6, 1e-6)  # seconds per call, record and step: a guess that the first batches correct
 _LEAST = (20e-6, 0.2e-6, 20e-9)  # what is measured as less counts as this
 _DRIFT = 0.05  # how much a cost may change from one batch to the next, relative to itself
+_HELD_UP = 0.3  # part of a batch's time that may be a delay which every call has since, however small
 _NOISE = 0.2  # relative error of one measurement
 _OUTLIER = 3.0  # a measurement further off than this many deviations counts as that far off
+_HISTORY_S = 0.3  # seconds of work after which the average over history has forgotten the most part
 _WIDEST = 3.0  # uncertainty of a cost never grows beyond this, relative to itself
+_THREE = range(3)
 
 
 def fit_costs(measurements: Sequence[tuple[int, int, float]]) -> tuple[float, float, float]:
@@ -27,8 +32,11 @@ def fit_costs(measurements: Sequence[tuple[int, int, float]]) -> tuple[float, fl
 class StepCost:
     """The cost model t = call + record · n + step · S of a batch of n records that takes S steps in all.
 
-    Each batch corrects the three costs (a Kalman filter over a random walk), so they follow the machine: other work
-    beside it, a model that grows, more threads. Errors are relative, so that long batches do not drown short ones.
+    Each batch corrects the three costs, so they follow the machine: other work beside it, a model that grows, more
+    threads. (A Kalman filter over a random walk, in plain numbers: three are too few for arrays.) Errors are relative,
+    so that long batches do not drown short ones. When batches take longer than they should, the call is suspected
+    first: to lay a delay that every call has to the records would make the next batch smaller, and the share of each
+    record in the delay larger, without end.
 
     Parameters
     ----------
@@ -37,18 +45,21 @@ class StepCost:
 
     Attributes
     ----------
+    call, record, step : float
+        What is believed now: seconds per batch, however small; per record at budget 0; per step of one record.
     average : float
-        Seconds per step over all that was measured: t' of the LOCUST paper, which counts samples and nothing else.
+        Seconds per step of late, all that was measured counted in: t' of the LOCUST paper, which counts samples and
+        nothing else.
     """
 
     def __init__(self, call: float = _PRIOR[0], record: float = _PRIOR[1], step: float = _PRIOR[2]) -> None:
-        self._costs = np.array([call, record, step])
-        if not np.all(self._costs > 0.0):
-            raise ValueError(f"costs are {self._costs.tolist()}; give positive numbers of seconds")
-        self._floor = np.minimum(self._costs, _LEAST) * 1e-3
-        self._uncertainty = np.diag(self._costs**2)
+        self.call, self.record, self.step = call, record, step
+        if not min(call, record, step) > 0.0:
+            raise ValueError(f"costs are {[call, record, step]}; give positive numbers of seconds")
+        self._floor = [min(cost, least) * 1e-3 for cost, least in zip((call, record, step), _LEAST, strict=True)]
+        self._uncertainty = [[call**2, 0.0, 0.0], [0.0, record**2, 0.0], [0.0, 0.0, step**2]]
         self._seconds = 0.0
-        self._steps = 0
+        self._steps = 0.0
         self.measured = 0
 
     @classmethod
@@ -58,45 +69,44 @@ class StepCost:
         return cls(*(max(cost, least) for cost, least in zip(found, _LEAST, strict=True)))
 
     @property
-    def call(self) -> float:
-        """Seconds per batch, however small."""
-        return float(self._costs[0])
-
-    @property
-    def record(self) -> float:
-        """Seconds per record at budget 0."""
-        return float(self._costs[1])
-
-    @property
-    def step(self) -> float:
-        """Seconds per step of one record."""
-        return float(self._costs[2])
-
-    @property
     def average(self) -> float:
-        """Seconds per step over all of history, set-up included; t' of Eq. 8."""
+        """Seconds per step in the history of the stream, set-up included; t' of Eq. 8."""
         return self._seconds / self._steps if self._steps else self.step
 
     def of(self, records: float, steps_each: float) -> float:
         """Seconds that a batch will take."""
         return self.call + records * (self.record + steps_each * self.step)
 
-    def update(self, records: int, steps: int, seconds: float) -> None:
-        """A batch of `records` records took `steps` steps in all, and `seconds`."""
+    def update(self, records: int, steps: int, seconds: float, *, calls: int = 1) -> None:
+        """A batch of `records` records took `steps` steps in all, and `seconds`; `calls` of them, if it was several."""
         if records < 1 or not seconds > 0.0:
             return
         self.measured += 1
-        self._seconds += seconds
-        self._steps += steps
-        scale = np.maximum(self._costs, _LEAST)
-        self._uncertainty += np.diag((_DRIFT * scale) ** 2)
-        widest = (_WIDEST * scale) ** 2
-        shrink = np.sqrt(np.minimum(1.0, widest / np.diag(self._uncertainty)))
-        self._uncertainty *= np.outer(shrink, shrink)
+        kept = math.exp(-seconds / _HISTORY_S)
+        self._seconds = kept * self._seconds + seconds
+        self._steps = kept * self._steps + steps
+        costs, spread = (self.call, self.record, self.step), self._uncertainty
+        usual = min(seconds, _OUTLIER * self.of(records, steps / records))
+        shrink = []
+        for i, (cost, least) in enumerate(zip(costs, _LEAST, strict=True)):
+            scale = max(cost, least)
+            spread[i][i] += (_DRIFT * scale) ** 2
+            if i == 0:
+                spread[0][0] += (_HELD_UP * usual) ** 2
+                scale = max(scale, usual)
+            shrink.append(min(1.0, _WIDEST * scale / math.sqrt(spread[i][i])))
+        for i in _THREE:
+            for j in _THREE:
+                spread[i][j] *= shrink[i] * shrink[j]
 
-        use = np.array([1.0, records, steps]) / seconds  # the prediction is use @ costs, the measurement 1
-        gain = self._uncertainty @ use
-        spread = float(use @ gain) + _NOISE**2
-        error = float(np.clip(1.0 - use @ self._costs, -_OUTLIER * spread**0.5, _OUTLIER * spread**0.5))
-        self._costs = np.maximum(self._costs + gain * (error / spread), self._floor)
-        self._uncertainty -= np.outer(gain, gain) / spread
+        use = (calls / seconds, records / seconds, steps / seconds)  # the prediction is use · costs, the measurement 1
+        gain = [sum(map(mul, row, use)) for row in spread]
+        variance = sum(map(mul, use, gain)) + _NOISE**2
+        most = _OUTLIER * math.sqrt(variance)
+        weight = min(max(1.0 - sum(map(mul, use, costs)), -most), most) / variance
+        self.call, self.record, self.step = (
+            max(cost + weight * change, floor) for cost, change, floor in zip(costs, gain, self._floor, strict=True)
+        )
+        for i in _THREE:
+            for j in _THREE:
+                spread[i][j] -= gain[i] * gain[j] / variance

@@ -69,7 +69,7 @@ class DeadlineShare(AnswersOnce):
         if n_late and self._is_turn_of_late(situation, n_late):
             n = min(n_late, situation.records_for(0))
             self._credit_s = max(self._credit_s - cost.of(n, 0), 0.0)
-            return Plan(n, 0, now + _MARGIN * max(situation.batch_s, cost.of(n, 0)))
+            return Plan(n, 0, now + _MARGIN * max(situation.batch_s, cost.of(n, 0)), cost.of(n, 0))
 
         left = self._time_left(situation, deadlines)[n_late:]
         share = self._share(situation, left)
@@ -83,7 +83,7 @@ class DeadlineShare(AnswersOnce):
         expected = cost.of(n, guess)
         self._credit_s += _LATE_SHARE * expected if n_late else 0.0
         until = now + min(max(hard - cost.call, 0.0), max(_MARGIN * max(expected, duration), _SLICE * hard))
-        return Plan(slice(n_late, n_late + n), limit, until)
+        return Plan(slice(n_late, n_late + n), limit, until, expected)
 
     def _time_left(self, situation: Situation, deadlines: NDArray[np.float64]) -> NDArray[np.float64]:
         """Seconds to what is aimed at, or to the deadline, scaled down, if that has passed."""
@@ -94,15 +94,14 @@ class DeadlineShare(AnswersOnce):
         spare[np.isnan(spare) | np.isinf(spare)] = 0.0  # without a deadline there is nothing to spare
         return np.asarray(np.maximum(hard - spare, _SLICE * hard))
 
-    def final(self, batch: Items, answer: Answer, asked: int | None, now: float) -> NDArray[np.bool_] | None:
-        """Every answer goes out; when they come close to their deadlines, less is given out from now on."""
+    def saw(self, batch: Items, answer: Answer, now: float) -> None:
+        """When answers come close to their deadlines, less is given out from now on."""
         self._ends.see(answer)
         used = float(np.max((now - batch.arrival) / (batch.deadline - batch.arrival)))
         if used > _LATE_IN_TIME:
             self._given = max(0.7 * self._given, _LEAST_GIVEN)
         else:
             self._given = min(self._given + 0.01, _MOST_GIVEN)
-        return None
 
     def _is_turn_of_late(self, situation: Situation, n_late: int) -> bool:
         if n_late == len(situation.queue) or n_late > situation.queue.capacity // 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,11 +53,6 @@ class Situation:
         each = self.cost.record + steps * self.cost.step
         return int(min(max(seconds / each, 1.0), self.most_records, max(len(self.queue), 1)))
 
-    def is_worth_a_call(self, records: int, steps: float) -> bool:
-        """Whether so many records at `steps` each make a full batch, or the call a fifth of the whole at most."""
-        work = records * (self.cost.record + steps * self.cost.step)
-        return work >= 4.0 * self.cost.call or records >= self.records_for(steps)
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -65,25 +60,38 @@ class Plan:
 
     Parameters
     ----------
-    rows : int, slice or array
+    rows : int or slice
         Which elements: so many from the front, or these places of the queue.
     steps : int or None
         Steps per record; None is no limit.
     until : float
         The instant at which the batch must end, whatever the steps.
+    expected_s : float
+        Seconds that it should take; 0 if nobody has thought about it.
     """
 
-    rows: int | slice | NDArray[np.int64]
+    rows: int | slice
     steps: int | None
     until: float = np.inf
+    expected_s: float = 0.0
 
-    def at_most(self, n: int) -> int | slice | NDArray[np.int64]:
+    @property
+    def size(self) -> int:
+        """How many elements."""
+        return self.rows if isinstance(self.rows, int) else self.rows.stop - self.rows.start
+
+    def at_most(self, n: int) -> int | slice:
         """The first `n` of the rows."""
         if isinstance(self.rows, int):
             return min(self.rows, n)
-        if isinstance(self.rows, slice):
-            return slice(self.rows.start, min(self.rows.stop, self.rows.start + n))
-        return self.rows[:n]
+        return slice(self.rows.start, min(self.rows.stop, self.rows.start + n))
+
+
+class Again(NamedTuple):
+    """Elements of a batch that are asked once more, and with how many steps."""
+
+    rows: NDArray[np.int64]
+    steps: int
 
 
 class Scheduler(Protocol):
@@ -92,23 +100,22 @@ class Scheduler(Protocol):
     def plan(self, situation: Situation) -> Plan:
         """The next batch; the queue is not empty."""
 
-    def due(self, situation: Situation) -> NDArray[np.int64] | None:
-        """Places of elements whose draft answers must go out now; None if there are none."""
+    def again(self, answer: Answer, now: float) -> Again | None:
+        """Which elements of the planned batch are asked once more, after what was answered; None if that was all."""
 
-    def final(self, batch: Items, answer: Answer, asked: int | None, now: float) -> NDArray[np.bool_] | None:
-        """Which answers of a batch go out; the others are drafts, and their elements wait on. None: all go out."""
+    def saw(self, batch: Items, answer: Answer, now: float) -> None:
+        """Take note of what became of the batch."""
 
 
 class AnswersOnce:
     """For schedulers that answer each element once and for all."""
 
-    def due(self, situation: Situation) -> NDArray[np.int64] | None:
-        """There are no drafts."""
+    def again(self, answer: Answer, now: float) -> Again | None:
+        """That was all."""
         return None
 
-    def final(self, batch: Items, answer: Answer, asked: int | None, now: float) -> NDArray[np.bool_] | None:
-        """Every answer goes out."""
-        return None
+    def saw(self, batch: Items, answer: Answer, now: float) -> None:
+        """Nothing to learn from it."""
 
 
 def check_most(most: int | None) -> int | None:
