@@ -15,7 +15,7 @@ X = np.vstack(
     ]
 )
 y = np.repeat(["a", "b", "c"], 150)
-model = BayesTreeClassifier().fit(X, y)
+model = BayesTreeClassifier(metric=None, root_model=None).fit(X, y)  # in the space of the data
 print(model.tree_.describe())
 
 figure, panels = pyplot.subplots(1, 3, figsize=(13, 4), layout="constrained", sharex=True, sharey=True)

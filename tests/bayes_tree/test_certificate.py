@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anystream import BayesTreeClassifier
 from anystream.anytime.checks import check_anytime_classifier
 from bayes_tree.plain import plain
 
@@ -96,7 +97,7 @@ def test_the_vote_of_the_root_model_is_part_of_the_certificate():
 
 
 def test_queries_for_a_certificate_keep_the_contract():
-    check_anytime_classifier(plain(refine_for="certificate"))
+    check_anytime_classifier(BayesTreeClassifier(refine_for="certificate"))
 
 
 @pytest.mark.parametrize(
