@@ -126,3 +126,12 @@ def test_bad_parameters_are_refused_before_anything_changes(parameters, message)
     with pytest.raises(ValueError, match=message):
         model.fit([[0.0], [1.0]], [0, 1])
     assert not hasattr(model, "model_")
+
+
+def test_a_state_with_distances_that_are_no_numbers_is_refused():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = MicroClusterClassifier().fit(X, np.arange(60) % 2)
+    state = model.query(X[0]).refine(3).state
+    model.query(state=state)
+    with pytest.raises(ValueError, match="its distances are damaged"):
+        model.query(state=state[:-4] + np.float32("nan").tobytes())

@@ -277,3 +277,12 @@ def test_bad_states_are_refused(form):
     state = form().fit(*blobs(100, d=20)).query(np.zeros(20)).refine(3).state
     with pytest.raises(ValueError, match="the number of features differs"):
         model.query(state=state)
+
+
+@pytest.mark.parametrize("votes", [np.nan, np.inf, -1.0])
+def test_a_state_with_votes_that_are_no_numbers_is_refused(votes):
+    model = BlockLocustClassifier().fit(*blobs(100))
+    state = model.query(np.zeros(model.n_features_in_)).refine(3).state
+    model.query(state=state)
+    with pytest.raises(ValueError, match="its votes are damaged"):
+        model.query(state=state[:-8] + np.float64(votes).tobytes())

@@ -245,6 +245,10 @@ void BlockQuery::resume(const Blocks& model, std::span<const std::byte> state) {
     in.end();
     in.require(next.steps_ >= 0 && next.steps_ <= s.max_samples && (next.finished_ || model.size() > 0),
                "its steps are damaged");
+    const auto sound = [](double votes) { return votes >= 0.0 && std::isfinite(votes); };
+    in.require(sound(next.succeeded_) && sound(next.failed_) && std::ranges::all_of(next.vote_, sound) &&
+                   std::ranges::all_of(next.fallback_, sound),
+               "its votes are damaged");
     next.prepare(model);
     *this = std::move(next);
 }
