@@ -71,12 +71,15 @@ def test_a_run_that_ends_anywhere_is_gone_on_with_even_out_of_order(tmp_path):
         return engine.run()
 
     sink = MemorySink()
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / ".anystream-0123456789abcdef.tmp").write_bytes(b"a model that was being written")
     for tear_at in (4, 30, 31, 100, 222, 290):
         with pytest.raises(TornError):
             run(tmp_path / "c", tear_at)
     summary = run(tmp_path / "c")
     assert sorted(sink.column("key").tolist()) == list(range(300))
     assert summary.taken == summary.answered == 300
+    assert len(list((tmp_path / "c").iterdir())) == 3, "one checkpoint and nothing else"
 
 
 def test_a_folder_without_or_with_a_damaged_checkpoint(tmp_path):

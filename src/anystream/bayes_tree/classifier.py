@@ -17,7 +17,7 @@ from anystream.anytime.budget import Budget
 from anystream.anytime.class_labels import class_numbers, extend_classes
 from anystream.anytime.merging import begin_merge
 from anystream.anytime.native_answer import answer_batch, answer_in_stages
-from anystream.anytime.parameters import positive_number, real_number, thread_count, whole_number
+from anystream.anytime.parameters import positive_number, real_number, whole_number
 from anystream.anytime.query import Query
 from anystream.anytime.river_face import RiverFaceMixin
 from anystream.anytime.undo import as_it_was_on_error
@@ -353,8 +353,6 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         if self._metric is not None:
             self._metric = self._metric.widened(n_features)
         self.forest_.widen(n_features)
-        self.n_features_in_ = n_features
-        self.__dict__.pop("feature_names_in_", None)
 
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return forest_to_file(self)
@@ -496,9 +494,6 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
                 "refine_for='certificate' chooses by itself what to refine; leave descent and refined_classes out"
             )
         return True
-
-    def _threads(self) -> int:
-        return thread_count(self.n_jobs)
 
 
 _NAMED_K: dict[object, int] = {"auto": 0, "published": -1}  # as native code knows them

@@ -7,10 +7,13 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+LEFT_OVER = ".anystream-*.tmp"
+"""What a process that is killed while it writes leaves behind."""
+
 
 def replace_file(target: Path, chunks: Iterable[bytes | memoryview]) -> None:
     """Write beside the target, wait until the disk has it, and move it there; a failure leaves what was."""
-    temporary = target.with_name(f".anystream-{secrets.token_hex(8)}.tmp")
+    temporary = target.with_name(LEFT_OVER.replace("*", secrets.token_hex(8)))
     try:
         with open(temporary, "xb") as file:
             for chunk in chunks:

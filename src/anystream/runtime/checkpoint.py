@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream.model_file import read_model, require_kind, write_model
+from anystream.model_file.replace_file import LEFT_OVER, replace_file
 from anystream.saved_models import load
 
 _VERSION = 1
@@ -125,13 +126,7 @@ class CheckpointFolder:
         _write_waiting(self.path / waiting, state)
         plain = {name: getattr(state, name) for name in _PLAIN}
         record = {"version": _VERSION, "number": self._number, "model": model, "waiting": waiting} | plain
-        temporary = self.path / "state.json.new"
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(record, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, self.path / "state.json")
-        _sync_folder(self.path)
+        replace_file(self.path / "state.json", [json.dumps(record).encode()])
         self._remove_all_but(model, waiting)
 
     def load(self) -> RunState | None:
@@ -159,7 +154,8 @@ class CheckpointFolder:
         )
 
     def _remove_all_but(self, *names: str) -> None:
-        for path in self.path.glob("*-*.safetensors*"):
+        found = [*self.path.glob("*-*.safetensors"), *self.path.glob(LEFT_OVER)]  # the latter by a kill while writing
+        for path in found:
             if path.name not in names:
                 with suppress(OSError):
                     path.unlink()
@@ -193,12 +189,3 @@ def _stacked(rows: list[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _sync_folder(path: Path) -> None:
-    with suppress(OSError):  # where folders cannot be opened, the file system sees to it
-        folder = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
