@@ -13,7 +13,7 @@ namespace anystream::bayes_tree {
 
 namespace {
 
-constexpr std::size_t kRows = 40;     // that one thread takes at a time
+constexpr std::size_t kRows = 40;  // that one thread takes at a time
 // log2 of a kernel, relative to the nearest, that no longer counts: e^-30
 constexpr auto kInvisible = static_cast<float>(-30.0 * std::numbers::log2e);
 constexpr float kNothing = -2000.0F;  // log2 of 0, as far as powers_of_two goes
