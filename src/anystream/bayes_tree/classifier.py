@@ -26,7 +26,7 @@ from anystream.bayes_tree.file import forest_from_file, forest_to_file
 from anystream.bayes_tree.inside import BayesTrees
 from anystream.bayes_tree.metric import Metric, check_metric, learn_metric
 from anystream.bayes_tree.query import BayesTreeQuery
-from anystream.bayes_tree.selection import Plan, choose
+from anystream.bayes_tree.selection import MANY_FEATURES, Plan, choose
 from anystream.model_file import ModelFile
 from anystream.progress import run_with_progress
 
@@ -82,8 +82,8 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         (tens to hundreds), and each costs about twice as much.
     covariance : {"auto", "full", "diagonal"} or int, default="auto"
         The covariances of upper entries with enough objects (BN): all of them, none, or blocks of at most this many
-        features that hill climbing on the likelihood finds (s in [1]_, Eq. 8-10). ``"auto"`` is ``"full"`` up to 100
-        features, blocks of 8 up to 500, and ``"diagonal"`` beyond.
+        features that hill climbing on the likelihood finds (s in [1]_, Eq. 8-10). ``"auto"`` is ``"full"`` up to 256
+        features and ``"diagonal"`` beyond.
     covariance_levels : int, default=2
         How many levels of entries have covariances, from the roots down; m in [1]_. An entry needs twice as many
         objects as a block has features.
@@ -95,7 +95,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         The vote of a model of the roots: one Gaussian with full covariance per class, trained by margin maximisation,
         which answers alone before the first step and whose posterior in the end multiplies that of the trees with this
         power; the trees take over in the first eight steps. ``"auto"`` chooses the power on held-out quarters of the
-        training data; it leaves the model out if there are more than 128 features or too few objects to judge by (120).
+        training data; it leaves the model out if there are more than 256 features or too few objects to judge by (120).
     metric : str or None, default="auto"
         The space in which densities are estimated, learned by `fit`: ``"whiten"``, ``"quantile"``, ``"diagonal"`` (one
         learned weight per feature), ``"quantile+whiten"`` or ``"quantile+diagonal"``; `learn_metric` describes them.
@@ -505,7 +505,7 @@ _ROOT_MODEL_WORK = 300_000_000  # products per evaluation of the root model's ob
 def _block_size(covariance: object, n_features: int) -> int:
     """Most features of a block, as native code knows it: 0 is all of them, 1 the diagonal."""
     if covariance == "auto":
-        return 0 if n_features <= 100 else 8 if n_features <= 500 else 1
+        return 0 if n_features <= MANY_FEATURES else 1
     if covariance in ("full", "diagonal"):
         return 0 if covariance == "full" else 1
     if isinstance(covariance, str):

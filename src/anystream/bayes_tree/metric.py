@@ -184,18 +184,19 @@ def _whitening(z: NDArray[np.float64], labels: NDArray[np.int32], scale: NDArray
     return np.asarray(root / scale[:, np.newaxis])
 
 
-_STEPS, _BATCH, _RATE = 80, 256, 0.1
+_STEPS, _RATE = 80, 0.1
 
 
 def _learned_weights(z: NDArray[np.float64], labels: NDArray[np.int32], seed: int, threads: int) -> NDArray[np.float64]:
     """Factors of the standardised features with mean square 1, by Adam on batches."""
     z = np.where(np.isnan(z), 0.0, z)
     n, d = z.shape
+    rows = min(n, max(64, min(256, 16_384 // d)))  # of a batch; pairs cost as much as there are features
     random = np.random.default_rng(seed)
     theta = np.full(d, np.log(2.0 / d))  # the logarithms of the weights of squared differences
     first, second, gradient = np.zeros(d), np.zeros(d), np.empty(d)
     for step in range(1, _STEPS + 1):
-        batch = random.choice(n, min(_BATCH, n), replace=False)
+        batch = random.choice(n, rows, replace=False)
         _native.neighbour_gradient(z[batch], labels[batch], np.exp(theta), threads, gradient)
         first = 0.9 * first + 0.1 * gradient
         second = 0.99 * second + 0.01 * gradient**2

@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 CANDIDATES = (None, "whiten", "diagonal", "quantile", "quantile+whiten", "quantile+diagonal")
 """The metrics that ``metric="auto"`` tries."""
 
+MANY_FEATURES = 256
+"""More make full covariances too large to be worth it."""
+
 _WIDTHS = ("f0.05", "f0.015", "f0.005", "f0.15")  # of the kernels
 _DECISIONS = ("ensemble", "mixture")
 _VOTES = (0.0, 0.1, 0.3, 1.0, 3.0)  # of the root model
 _STAGES = np.array([0, 1, 2, 5, 10, 20, 50, 100])
-_FIRST_JUDGED, _MOST_JUDGED, _ENOUGH_JUDGED, _MOST_BUILT = 500, 2000, 2000, 20_000
+_FIRST_JUDGED, _MOST_JUDGED, _ENOUGH_JUDGED = 500, 2000, 2000
+_MOST_BUILT, _MOST_VALUES = 20_000, 1_500_000  # objects of a tree that is only judged, and their features
 _FINALISTS = 4  # candidates that are judged by more than the first objects
 _ITERATIONS = 12  # of margin maximisation: most of the gain comes with the first ten
-_MOST_FEATURES = 128  # more make the root model's covariances too large to be worth it
 _LEAST_JUDGED = 30  # fewer say nothing
 
 
@@ -60,7 +63,7 @@ def choose(model: BayesTreeClassifier, points: NDArray[np.float64], labels: NDAr
     """
     start = Plan.unjudged(model)
     open_metric = model.metric == "auto"
-    open_vote = model.root_model == "auto" and points.shape[1] <= _MOST_FEATURES
+    open_vote = model.root_model == "auto" and points.shape[1] <= MANY_FEATURES
     quarters = _quarters(labels, model.seed)
     if not (open_metric or open_vote) or labels.max() < 1 or len(quarters[0]) < _LEAST_JUDGED:
         return start
@@ -163,8 +166,9 @@ class _Trial:
         """Objects to build from when this quarter is held out, and their classes."""
         if quarter not in self._built:
             build = np.concatenate([self._quarters[other] for other in range(4) if other != quarter])
-            if len(build) > _MOST_BUILT:
-                build = np.random.default_rng(self._model.seed).permutation(build)[:_MOST_BUILT]
+            most = min(_MOST_BUILT, max(2000, _MOST_VALUES // self._points.shape[1]))
+            if len(build) > most:
+                build = np.random.default_rng(self._model.seed).permutation(build)[:most]
             build.sort()
             self._built[quarter] = self._points[build], self._labels[build]
         return self._built[quarter]
