@@ -156,8 +156,17 @@ def test_bad_records_that_nobody_keeps_are_told_in_short(home):
         (["classify", "model.safetensors", "test.csv", "--speed", "2"], 2, "with --time"),
         (["classify", "model.safetensors", "test.csv", "--checkpoint", "kept"], 2, "-o answers.jsonl"),
         (
-            ["classify", "model.safetensors", "test.csv", "-o", "a.jsonl", "--checkpoint", "kept"]
-            + ["--checkpoint-every", "many records"],
+            [
+                "classify",
+                "model.safetensors",
+                "test.csv",
+                "-o",
+                "a.jsonl",
+                "--checkpoint",
+                "kept",
+                "--checkpoint-every",
+                "many records",
+            ],
             2,
             "--checkpoint-every is 'many records'",
         ),
