@@ -287,7 +287,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true", help=f"the data sets {ALL} instead of one")
     parser.add_argument("--datasets", help="names with commas between them; by default pendigits")
-    parser.add_argument("--seconds", type=float, default=0.5, help="of each stream")
+    parser.add_argument("--seconds", type=float, default=0.4, help="of each stream")
     parser.add_argument("--seeds", type=int, default=3, help="streams of each load")
     parser.add_argument("--within", default="50ms")
     parser.add_argument("--queue", type=int, default=2_000)

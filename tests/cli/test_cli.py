@@ -172,6 +172,12 @@ def test_bad_records_that_nobody_keeps_are_told_in_short(home):
         ),
         (["classify", "model.safetensors", "test.csv.gz"], 2, "gunzip -c test.csv.gz |"),
         (["fit", "latin.csv", "--label", "class"], 2, "latin.csv: the file is not UTF-8 (byte 0xfc)"),
+        (["classify", "model.safetensors", "-", "--input-format", "arrow"], 2, "name the file"),
+        (
+            ["classify", "model.safetensors", "test.csv", "--input-format", "arrow"],
+            2,
+            "test.csv: this is no Arrow file",
+        ),
         (["demo", "--seconds", "0"], 2, "--seconds"),
         (["fit", "train.csv", "--label", "klass"], 2, "there is no column 'klass'"),
         (
