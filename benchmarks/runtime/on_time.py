@@ -4,10 +4,13 @@ Records arrive at 0.5 to 10 times the capacity of the slowest peer. An answer co
 arrival counts, answered or not. A peer answers at its natural cost, in batches like ours, with the faster of one thread
 and all, and with the better of two policies: `block` (everyone waits) and `shed_oldest` (the longest-waiting are given up).
 
-    python -m benchmarks.runtime.on_time                                   # pendigits, real time, two seconds a run
-    python -m benchmarks.runtime.on_time --datasets pendigits,letter --seconds 10 --plot on-time.png
+    python -m benchmarks.runtime.on_time                                   # pendigits, real time
+    python -m benchmarks.runtime.on_time --all --plot on-time.png          # three data sets: some twelve minutes
     python -m benchmarks.runtime.on_time --slowest RandomForest            # a harder load 1
     python -m benchmarks.runtime.on_time --processor-time                  # on a machine that others use, too
+
+Every cell is the mean over some streams, with the deviation among them behind it. Streams differ in their arrivals and
+in the order of the records; models are fitted once. Which policy suits a peer at a load is seen on the first stream.
 
 With ``--processor-time`` the clock counts the processor time of this process alone, and one thread answers: waiting for
 the next record takes no time, and what others do on the machine does not show.
@@ -17,6 +20,7 @@ import argparse
 import os
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,11 +45,12 @@ from anystream.runtime import (
 )
 from anystream.runtime.simulation import EndlessRows, Nowhere
 from anystream.streams import DatasetNotFound, load_dataset
-from benchmarks.runtime.peers import all_peers, capacity
+from benchmarks.runtime.peers import all_peers, capacity, start_fitting
 from benchmarks.table import machine, print_table
 
 LOADS = (0.5, 1.0, 2.0, 5.0, 10.0)
 SEED = 0
+ALL = "pendigits,letter,covtype"
 _LENIENT = 50.0
 OURS = {
     "bayes-tree": ["metric=auto", "root_model=auto"],
@@ -85,23 +90,39 @@ class OnClock:
         return self._model.classify(X, budget=Budget(steps=budget.steps, seconds=seconds, stop=budget.stop))
 
 
+class TimeIsUp(Exception):  # noqa: N818  it is no error
+    """The stream is over, and whoever still waits is late."""
+
+
 @dataclass
 class Result:
-    """What became of one stream."""
+    """What became of the streams of one load."""
 
     method: str
     load: float
-    summary: Summary
+    summaries: list[Summary]
+
+    @property
+    def shares(self) -> Any:
+        """On-time accuracy of each stream."""
+        return np.array([found.right_on_time / max(found.labelled, 1) for found in self.summaries])
 
     @property
     def on_time_accuracy(self) -> float:
-        return self.summary.right_on_time / max(self.summary.labelled, 1)
+        return float(self.shares.mean())
+
+    @property
+    def deviation(self) -> float:
+        return float(self.shares.std(ddof=1)) if len(self.summaries) > 1 else 0.0
 
     def cells(self) -> str:
-        found = self.summary
-        missed = 1.0 - found.on_time / max(found.labelled, 1)
-        waits = "/".join(f"{1e3 * found.wait_quantile(q):.0f}" for q in (0.5, 0.99)) if found.answered else "-"
-        return f"{100 * self.on_time_accuracy:.2f} ({waits} ms, {missed:.1%})"
+        missed = 1.0 - np.mean([found.on_time / max(found.labelled, 1) for found in self.summaries])
+        answered = [found for found in self.summaries if found.answered]
+        waits = "/".join(
+            f"{1e3 * np.mean([found.wait_quantile(q) for found in answered]):.0f}" if answered else "-"
+            for q in (0.5, 0.99)
+        )
+        return f"{100 * self.on_time_accuracy:.2f} ± {100 * self.deviation:.2f} ({waits} ms, {missed:.1%})"
 
 
 def run(model: Any, scheduler: Any, overflow: str, times: Any, X: Any, y: Any, options: Any) -> Summary:
@@ -118,19 +139,19 @@ def run(model: Any, scheduler: Any, overflow: str, times: Any, X: Any, y: Any, o
         queue=ItemQueue(options.queue, overflow),  # type: ignore[arg-type]
         clock=clock,
     )
-    # a peer that blocks would work off its backlog for minutes: what comes out after the end is late in any case
     started: list[float] = []
 
     def watch(turn: Any) -> None:
         if not started:
             started.append(turn.now)
         if turn.now > started[0] + times[-1] + 4 * within:
-            engine.stop()
+            raise TimeIsUp  # a peer that blocks would work off its backlog for minutes, all of it too late
 
     engine.watch(watch)
-    summary = engine.run()
-    summary.labelled = len(times)  # records that never got in count as well
-    return summary
+    with suppress(TimeIsUp):
+        engine.run()
+    engine.summary.labelled = len(times)  # records that never got in count as well
+    return engine.summary
 
 
 def schedulers(model: Any, table: GainTable, within: float) -> dict[str, Any]:
@@ -153,43 +174,60 @@ def split(name: str) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
 
 def fit_ours(name: str, X: Any, y: Any, one_core: bool) -> tuple[Any, GainTable]:
     """A model, and what more steps bring by a twin that a tenth of the training data was kept from."""
-    print(f"training {name}", file=sys.stderr)
     settings = [*OURS[name], "n_jobs=1"] if one_core else OURS[name]
     held = len(y) * 9 // 10
     twin = make_model(name, settings).fit(X[:held], y[:held])
     return make_model(name, settings).fit(X, y), GainTable.measure(twin, X[held:], y[held:])
 
 
-def one_dataset(name: str, options: Any) -> list[Result]:
+def streams(rate: float, options: Any, X: Any, y: Any) -> list[tuple[Any, Any, Any]]:
+    """Arrivals at random instants, records in a random order and their labels, for each seed."""
+    found = []
+    for seed in range(options.seeds):
+        dice = np.random.default_rng(seed)
+        times = np.sort(dice.uniform(0.0, options.seconds, max(round(rate * options.seconds), 1)))
+        order = dice.permutation(len(y))
+        found.append((times, X[order], y[order]))
+    return found
+
+
+def one_dataset(name: str, options: Any) -> dict[str, list[Result]]:
+    """Every method at every load; by the peer whose capacity is load 1."""
     train, test = split(name)
     one_core, within = options.processor_time, parse_duration(options.within)
     only = options.peers.split(",") if options.peers else None
-    peers = all_peers(*train, test[0], seed=SEED, only=only, one_core=one_core)
+    print(f"{name}: fitting the models", file=sys.stderr)
+    fitting = start_fitting(*train, seed=SEED, only=only)
     ours = {ours: fit_ours(ours, *train, one_core) for ours in options.models.split(",")}
+    peers = all_peers(fitting, np.unique(train[1]), test[0], one_core=one_core)
     timer = time.process_time if one_core else time.perf_counter
     rates = {peer: capacity(found, test[0], timer) for peer, found in peers.items()}
     at_rest = {peer: float((peers[peer].classify(test[0], budget=None).labels == test[1]).mean()) for peer in peers} | {
         model: float((found.predict(test[0]) == test[1]).mean()) for model, (found, _) in ours.items()
     }
-    results: list[Result] = []
+    tables: dict[str, list[Result]] = {}
     for slowest in options.slowest.split(",") if options.slowest else [min(rates, key=lambda peer: rates[peer])]:
-        results = []
+        results = tables[slowest] = []
         for load in options.loads:
-            print(f"load {load:g} of {slowest}", file=sys.stderr)
-            n = int(load * rates[slowest] * options.seconds)
-            times = np.sort(np.random.default_rng(SEED).uniform(0.0, options.seconds, n))
+            print(f"{name}, load {load:g} of {slowest}", file=sys.stderr)
+            given = streams(load * rates[slowest], options, *test)
             for model_name, (model, table) in ours.items():
-                for rule, scheduler in schedulers(model, table, within).items():
-                    summary = run(model, scheduler, "answer_now", times, *test, options)
-                    results.append(Result(f"{model_name}, {rule}", load, summary))
+                for rule in schedulers(model, table, within):
+                    found = [
+                        run(model, schedulers(model, table, within)[rule], "answer_now", *stream, options)
+                        for stream in given
+                    ]
+                    results.append(Result(f"{model_name}, {rule}", load, found))
             for peer_name, peer in peers.items():
-                tries = [
-                    Result(peer_name, load, run(peer, FixedBudget(1), overflow, times, *test, options))
+                tries = {
+                    overflow: [run(peer, FixedBudget(1), overflow, *given[0], options)]
                     for overflow in ("block", "shed_oldest")
-                ]
-                results.append(max(tries, key=lambda result: result.on_time_accuracy))
+                }
+                overflow, found = max(tries.items(), key=lambda item: item[1][0].right_on_time)
+                found += [run(peer, FixedBudget(1), overflow, *stream, options) for stream in given[1:]]
+                results.append(Result(peer_name, load, found))
         _print(name, results, options, rates, slowest, at_rest, len(train[1]), len(test[1]))
-    return results
+    return tables
 
 
 def _print(name: str, results: list[Result], options: Any, rates: Any, slowest: str, at_rest: Any, *n: int) -> None:
@@ -202,12 +240,14 @@ def _print(name: str, results: list[Result], options: Any, rates: Any, slowest: 
         cells = [at[load].cells() + (" *" if at[load].on_time_accuracy == best[load] else "") for load in options.loads]
         rows.append([method, f"{100 * at_rest[method.partition(',')[0]]:.2f}", *cells])
     print_table(
-        f"{name}: on-time accuracy, % of all arrivals (waiting p50/p99; late or never answered); * the best of a load",
+        f"{name}: on-time accuracy, % of all arrivals ± deviation (waiting p50/p99; late or never answered); "
+        "* the best of a load",
         ["method", "without hurry", *(f"{load:g} x" for load in options.loads)],
         rows,
         [
             f"{n[0]} training and {n[1]} test records; due within {options.within}; queue {options.queue}; "
-            f"{options.seconds:g} s a run; seed {SEED}",
+            f"{options.seconds:g} s a stream, {options.seeds} streams (seeds 0 to {options.seeds - 1}); "
+            f"models and split: seed {SEED}",
             f"load 1 is {rates[slowest]:,.0f} records/s, the capacity of {slowest}; "
             + ", ".join(f"{peer} {rate:,.0f}" for peer, rate in rates.items()),
             f"{'processor time, one thread' if options.processor_time else 'real time'}; {machine()}, "
@@ -216,17 +256,26 @@ def _print(name: str, results: list[Result], options: Any, rates: Any, slowest: 
     )
 
 
-def _draw(found: dict[str, list[Result]], loads: list[float], path: str) -> None:
+def _draw(found: dict[str, dict[str, list[Result]]], loads: list[float], path: str) -> None:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7 * len(found), 5), layout="constrained")
-    for axes, (name, results) in zip(np.atleast_1d(figure.subplots(1, len(found))), found.items(), strict=True):
+    panels = [(f"{name}, load 1 is {peer}", results) for name, by in found.items() for peer, results in by.items()]
+    figure = Figure(figsize=(7 * len(panels), 5), layout="constrained")
+    for axes, (title, results) in zip(np.atleast_1d(figure.subplots(1, len(panels))), panels, strict=True):
         for method in dict.fromkeys(result.method for result in results):
             if "," in method and not method.endswith("DeadlineShare"):
                 continue  # one rule is enough to see; the table has them all
-            shares = [100 * result.on_time_accuracy for result in results if result.method == method]
-            axes.plot(loads, shares, marker="o", label=method, linestyle="-" if "," in method else "--")
-        axes.set(title=name, xlabel="load, times the capacity of the slowest peer", ylabel="on-time accuracy, %")
+            mine = [result for result in results if result.method == method]
+            axes.errorbar(
+                loads,
+                [100 * result.on_time_accuracy for result in mine],
+                [100 * result.deviation for result in mine],
+                marker="o",
+                capsize=2,
+                label=method,
+                linestyle="-" if "," in method else "--",
+            )
+        axes.set(title=title, xlabel="load", ylabel="on-time accuracy, %")
         axes.set_xscale("log")
         axes.set_xticks(loads, [f"{load:g}" for load in loads])
         axes.legend(fontsize="small")
@@ -236,8 +285,10 @@ def _draw(found: dict[str, list[Result]], loads: list[float], path: str) -> None
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--datasets", default="pendigits", help="names with commas between them")
-    parser.add_argument("--seconds", type=float, default=2.0, help="of each run")
+    parser.add_argument("--all", action="store_true", help=f"the data sets {ALL} instead of one")
+    parser.add_argument("--datasets", help="names with commas between them; by default pendigits")
+    parser.add_argument("--seconds", type=float, default=0.4, help="of each stream")
+    parser.add_argument("--seeds", type=int, default=3, help="streams of each load")
     parser.add_argument("--within", default="50ms")
     parser.add_argument("--queue", type=int, default=2_000)
     parser.add_argument("--peers", help="only these, as names with commas between them")
@@ -248,7 +299,7 @@ def main() -> None:
     parser.add_argument("--plot", help="also draw into this file")
     options = parser.parse_args()
     found = {}
-    for name in options.datasets.split(","):
+    for name in (options.datasets or (ALL if options.all else "pendigits")).split(","):
         try:
             found[name] = one_dataset(name, options)
         except (DatasetNotFound, ValueError) as error:

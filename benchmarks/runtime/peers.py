@@ -2,7 +2,9 @@
 
 import sys
 import time
+from concurrent.futures import Future, ProcessPoolExecutor
 from copy import copy
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from anystream.anytime.answer import Answer
 
+_LONGEST_FIRST = ["river ARF", "HistGradientBoosting", "river HoeffdingTree", "RandomForest", "k-NN", "GaussianNB"]
 BATCH = 256  # records of a batch in which capacity is measured
 
 
@@ -52,28 +55,41 @@ class River:
         return proba
 
 
-def all_peers(X: Any, y: Any, test: Any, *, seed: int, only: list[str] | None, one_core: bool) -> dict[str, Peer]:
+def start_fitting(X: Any, y: Any, *, seed: int, only: list[str] | None) -> dict[str, Future[Any]]:
+    """Peers by name, while processes of their own fit them."""
+    names = [name for name in _makers(seed) if only is None or name in only]
+    pool = ProcessPoolExecutor(2, mp_context=get_context("spawn"))  # threads of OpenMP do not survive a fork
+    fitting = {name: pool.submit(fit_peer, name, seed, X, y) for name in sorted(names, key=_LONGEST_FIRST.index)}
+    pool.shutdown(wait=False)
+    return {name: fitting[name] for name in names}
+
+
+def fit_peer(name: str, seed: int, X: Any, y: Any) -> Any:
+    """A fitted model, or None if its package is absent."""
+    model = _makers(seed)[name]()
+    if model is None:
+        return None
+    if name.startswith("river"):
+        model = River(model, np.unique(y))
+    with threadpool_limits(1):  # threads that spin for each other take minutes on a busy machine
+        return model.fit(X, y)
+
+
+def all_peers(fitting: dict[str, Future[Any]], classes: Any, test: Any, *, one_core: bool) -> dict[str, Peer]:
     """The fitted peers by name, each with the number of threads that answers a batch sooner."""
+    fitted = {name: found.result() for name, found in fitting.items()}  # nothing is measured while others work
     peers = {}
-    for name, make in _makers(seed).items():
-        if only is not None and name not in only:
-            continue
-        model = make()
+    for name, model in fitted.items():
         if model is None:
             print(f"{name} is left out: river is not installed", file=sys.stderr)
             continue
-        print(f"training {name}", file=sys.stderr)
-        if name.startswith("river"):
-            model = River(model, np.unique(y))
-        with threadpool_limits(1):  # threads that spin for each other take minutes on a busy machine
-            model.fit(X, y)
-        one = Peer(model, X.shape[1], np.unique(y), 1)
+        one = Peer(model, test.shape[1], classes, 1)
         peers[name] = one
         if not one_core and hasattr(model, "n_jobs") | name.startswith("Hist"):
             twin = copy(model)
             if hasattr(twin, "n_jobs"):
                 twin.n_jobs = -1
-            every = Peer(twin, X.shape[1], np.unique(y), None)
+            every = Peer(twin, test.shape[1], classes, None)
             peers[name] = max((one, every), key=lambda peer: capacity(peer, test, time.perf_counter))
     return peers
 
@@ -103,7 +119,7 @@ def _makers(seed: int) -> dict[str, Any]:
 
     return {
         "RandomForest": lambda: RandomForestClassifier(100, random_state=seed),
-        "HistGradientBoosting": lambda: HistGradientBoostingClassifier(random_state=seed),
+        "HistGradientBoosting": lambda: HistGradientBoostingClassifier(random_state=seed, early_stopping=False),
         "k-NN": lambda: KNeighborsClassifier(5),
         "GaussianNB": GaussianNB,
         "river ARF": lambda: river(lambda forest, tree: forest.ARFClassifier(seed=seed)),

@@ -95,6 +95,35 @@ def test_bad_records_go_to_the_dead_letters_and_strict_stops_at_the_first(home):
     assert done.stderr.strip() == "anystream: line 3: the line has 2 fields, the header 4"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["classify", "model.safetensors", "copy.csv", "-o", "copy.csv"],
+        ["classify", "model.safetensors", "copy.csv", "-o", "out.jsonl", "--dead-letters", "./copy.csv"],
+        ["classify", "model.safetensors", "copy.csv", "-o", "new.jsonl", "--dead-letters", "new.jsonl"],
+        ["classify", "model.safetensors", "copy.csv", "-o", "model.safetensors"],
+        ["fit", "copy.csv", "--label", "class", "--key", "id", "-o", "copy.csv"],
+    ],
+)
+def test_no_file_is_written_that_is_read(home, arguments):
+    shutil.copy(home / "test.csv", home / "copy.csv")
+    before = (home / "copy.csv").read_bytes(), (home / "model.safetensors").read_bytes()
+    done = anystream(*arguments, cwd=home)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "write to another file" in done.stderr
+    assert before == ((home / "copy.csv").read_bytes(), (home / "model.safetensors").read_bytes())
+    assert not (home / "new.jsonl").exists()
+
+
+def test_true_and_false_are_labels_as_json_writes_them(home):
+    lines = [json.dumps({"size": size + 0.01 * i, "ok": size > 1}) for i in range(20) for size in (0.0, 2.0)]
+    (home / "bool.jsonl").write_text("\n".join(lines) + "\n")
+    assert anystream("fit", "bool.jsonl", "--label", "ok", "-o", "bool.safetensors", cwd=home).returncode == 0
+    done = anystream("classify", "bool.safetensors", "bool.jsonl", "--json", cwd=home)
+    assert {json.loads(line)["label"] for line in done.stdout.splitlines()} == {"true", "false"}
+    assert json.loads(done.stderr)["accuracy"] == 1.0
+
+
 def test_bad_records_that_nobody_keeps_are_told_in_short(home):
     lines = ["id,size,colour,class", "a,1,red,yes", *(f"b{i},wide,red,no" for i in range(5)), "c,0,blue,no"]
     (home / "broken.csv").write_text("\n".join(lines) + "\n")
@@ -122,6 +151,34 @@ def test_bad_records_that_nobody_keeps_are_told_in_short(home):
         (["classify", "model.safetensors", "test.csv", "--within", "soon"], 2, "'soon' is no duration"),
         (["classify", "model.safetensors", "test.csv", "--scheduler", "luck"], 2, "use one of deadline-share"),
         (["classify", "model.safetensors", "test.csv", "--overflow", "drop"], 2, "use one of block"),
+        (["classify", "model.safetensors", "test.csv", "--budget", "-3"], 2, "--budget is -3"),
+        (["classify", "model.safetensors", "test.csv", "--queue", "0"], 2, "--queue is 0"),
+        (["classify", "model.safetensors", "test.csv", "--speed", "2"], 2, "with --time"),
+        (["classify", "model.safetensors", "test.csv", "--checkpoint", "kept"], 2, "-o answers.jsonl"),
+        (
+            [
+                "classify",
+                "model.safetensors",
+                "test.csv",
+                "-o",
+                "a.jsonl",
+                "--checkpoint",
+                "kept",
+                "--checkpoint-every",
+                "many records",
+            ],
+            2,
+            "--checkpoint-every is 'many records'",
+        ),
+        (["classify", "model.safetensors", "test.csv.gz"], 2, "gunzip -c test.csv.gz |"),
+        (["fit", "latin.csv", "--label", "class"], 2, "latin.csv: the file is not UTF-8 (byte 0xfc)"),
+        (["classify", "model.safetensors", "-", "--input-format", "arrow"], 2, "name the file"),
+        (
+            ["classify", "model.safetensors", "test.csv", "--input-format", "arrow"],
+            2,
+            "test.csv: this is no Arrow file",
+        ),
+        (["demo", "--seconds", "0"], 2, "--seconds"),
         (["fit", "train.csv", "--label", "klass"], 2, "there is no column 'klass'"),
         (
             ["fit", "train.csv", "--label", "class", "--ignore", "id", "--model", "tarot"],
@@ -135,6 +192,7 @@ def test_bad_records_that_nobody_keeps_are_told_in_short(home):
     ],
 )
 def test_errors_are_one_clear_line_with_the_documented_exit_code(home, arguments, code, message):
+    (home / "latin.csv").write_bytes("size,class\n1,gr\xfcn\n".encode("latin-1"))
     done = anystream(*arguments, cwd=home)
     assert done.returncode == code, done.stderr
     assert message in done.stderr

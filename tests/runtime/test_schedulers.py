@@ -84,6 +84,15 @@ def test_what_answers_leave_over_goes_to_the_others():
     assert scheduler.plan(found).steps == pytest.approx(2 * before, abs=2)  # half of them stop after one step
 
 
+def test_a_batch_is_as_large_as_answers_that_stop_early_allow():
+    scheduler, found = DeadlineShare(most=100), situation(np.full(1000, 1e3), batch_s=1.01)
+    assert scheduler.plan(found).size == 10  # of a hundred milliseconds each
+    fives = np.full(10, 5)
+    scheduler.saw(found.queue.items().take(slice(10)), Answer(fives, np.ones((10, 1)), fives, fives > 0, 0.0), now=0.1)
+    plan = scheduler.plan(found)
+    assert (plan.size, plan.steps) == (201, 100)
+
+
 def test_the_share_without_deadlines_is_the_cap_or_no_limit():
     assert DeadlineShare(most=70, headroom=None).plan(situation([np.inf])).steps == 70
     assert DeadlineShare(aim=1.0, headroom=None).plan(situation([np.inf])).steps is None

@@ -19,7 +19,7 @@ def test_the_costs_are_found_and_followed():
     assert (cost.record, cost.step) == (pytest.approx(1e-6, rel=0.5), pytest.approx(3e-7, rel=0.2))
     assert cost.of(100, 50) == pytest.approx(2e-4 + 1e-4 + 1.5e-3, rel=0.2)
     feed(cost, (2e-4, 1e-6, 9e-7), rng, 200)  # the machine has become slower
-    assert cost.step == pytest.approx(9e-7, rel=0.25)
+    assert cost.step == pytest.approx(9e-7, rel=0.1)
 
 
 def test_a_few_batches_tell_costs_of_any_size():
@@ -44,7 +44,7 @@ def test_a_delay_of_every_call_is_laid_to_the_call():
         records = int(max((0.004 - cost.call) / (cost.record + 30 * cost.step), 1))
         cost.update(records, 30 * records, 0.004 + records * (1e-6 + 30 * 3e-7))
     assert cost.call == pytest.approx(0.004, rel=0.1)
-    assert cost.record + 30 * cost.step == pytest.approx(1e-5, rel=0.5)
+    assert cost.record + 30 * cost.step < 3e-5  # not 4e-3, which a batch of one record would suggest
 
 
 def test_equal_batches_without_end_leave_the_prediction_sound():

@@ -65,7 +65,7 @@ def classify(
     Example: [bold]anystream classify model.safetensors test.csv -o answers.csv --dead-letters bad.jsonl[/bold]
     """
     from anystream.cli.durations import parse_duration
-    from anystream.cli.tables import open_sink, open_source, schema_of_model
+    from anystream.cli.tables import check_apart, format_of, open_sink, open_source, schema_of_model
     from anystream.connectors.file_sink import DeadLetterFile
     from anystream.connectors.label_pairs import LabelPairs
     from anystream.connectors.schema import Schema
@@ -87,11 +87,25 @@ def classify(
     if save is not None and not learn:
         raise ValueError("--save keeps what was learned; add --learn, or leave it out")
 
+    if budget is not None and budget < 0:
+        raise ValueError(f"--budget is {budget}; use 0 steps or more")
+    if queue < 1:
+        raise ValueError(f"--queue is {queue}; use 1 record or more")
+    if checkpoint is not None and (output == "-" or format_of(output, output_format, "jsonl") == "arrow"):
+        raise ValueError("--checkpoint takes answers back after a crash; write them to a file with -o answers.jsonl")
+    check_apart({"the model": model}, {"--output": output, "--dead-letters": dead_letters})
+    check_apart(
+        {"the input": input_, "the file of --labels": labels},
+        {"--output": output, "--dead-letters": dead_letters, "--save": save},
+    )
+
     notes = _notes(model)
     folder = None if checkpoint is None else _folder(CheckpointFolder, checkpoint, checkpoint_every, notes)
     state = None if folder is None else folder.load()
     estimator = load(model, mmap=not learn) if state is None else state.model
     schema = _schema(schema_of_model(model, estimator), label, key, time_)
+    if speed is not None and schema.time is None:
+        raise ValueError("--speed replays recorded times; name the column that holds them with --time")
     clock = RealClock()
     source: Any = open_source(input_, schema, input_format, delimiter)
     if rate is not None:
@@ -168,9 +182,13 @@ def _folder(folder_class: Any, path: str, every: str, notes: dict[str, Any]) -> 
     from anystream.cli.durations import parse_duration
 
     count, _, unit = every.partition(" ")
-    if unit.strip() in ("record", "records"):
-        return folder_class(path, every_records=int(count), every_s=float("inf"), notes=notes)
-    return folder_class(path, every_s=parse_duration(every), notes=notes)
+    if unit.strip() not in ("record", "records"):
+        return folder_class(path, every_s=parse_duration(every), notes=notes)
+    if not count.isdecimal() or int(count) < 1:
+        raise ValueError(
+            f"--checkpoint-every is {every!r}; write a time such as 10s, or a number such as '5000 records'"
+        )
+    return folder_class(path, every_records=int(count), every_s=float("inf"), notes=notes)
 
 
 def _scheduler(

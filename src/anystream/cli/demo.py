@@ -9,8 +9,8 @@ import typer
 
 
 def demo(
-    seconds: Annotated[float, typer.Option(help="Length of each of the ten runs.")] = 2.5,
-    seed: Annotated[int, typer.Option(help="Of the split, the model and the arrivals.")] = 0,
+    seconds: Annotated[float, typer.Option(min=0.1, max=3600, help="Length of each of the ten runs.")] = 2.5,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the split, the model and the arrivals.")] = 0,
     plot: Annotated[bool, typer.Option(help="Write demo.png into the current folder.")] = True,
 ) -> None:
     """Watch a classifier answer a bursty stream by its deadlines, in under a minute.

@@ -34,9 +34,10 @@ def fit(
     """
     from anystream.cli.models import make_model
     from anystream.cli.output import console, print_json, schema_table
-    from anystream.cli.tables import labelled_rows, read_columns
+    from anystream.cli.tables import check_apart, labelled_rows, read_columns
     from anystream.connectors.schema import Schema
 
+    check_apart({"the data": data}, {"--output": output})
     estimator = make_model(model, set_ or [])
     columns = read_columns(data, format_, delimiter)
     schema = Schema.infer(columns, label=label, key=key, time=time_, ignore=ignore or [])

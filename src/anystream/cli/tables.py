@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -28,13 +28,34 @@ _SUFFIXES = {
 }
 
 
+_PACKED = {".gz": "gunzip -c", ".bz2": "bunzip2 -c", ".xz": "xz -dc", ".zst": "zstd -dc", ".zip": "unzip -p"}
+
+
+def check_apart(read: Mapping[str, str | None], written: Mapping[str, str | None]) -> None:
+    """Refuse to write a file that is read or written otherwise; files by what they are called in the message."""
+    taken: dict[Path, str] = {}
+    for name, path in [*read.items(), *written.items()]:
+        if path is None or path == "-":
+            continue
+        place = Path(path).resolve()
+        if name in written and place in taken:
+            raise ValueError(f"{name} is {path}, which is {taken[place]}; write to another file")
+        if place.is_file() or not place.exists():  # a pipe or /dev/null can serve many
+            taken[place] = name
+
+
 def format_of(path: str, chosen: str | None, default: str) -> str:
     """The format of a file: as chosen, else by the end of its name."""
+    suffix = Path(path).suffix.lower()
+    if suffix in _PACKED:
+        raise ValueError(
+            f"{path} is packed; unpack it first, or for classify: {_PACKED[suffix]} {path} | anystream ..."
+        )
     if chosen is not None:
         if chosen not in FORMATS:
             raise ValueError(f"the format is {chosen!r}; use one of {', '.join(FORMATS)}")
         return chosen
-    return default if path == "-" else _SUFFIXES.get(Path(path).suffix.lower(), default)
+    return default if path == "-" else _SUFFIXES.get(suffix, default)
 
 
 def read_columns(path: str, chosen: str | None = None, delimiter: str | None = None) -> dict[str, list[Any]]:

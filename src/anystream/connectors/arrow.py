@@ -179,12 +179,18 @@ def read_arrow_columns(path: str | os.PathLike[str], *, most: int | None = None)
 
 
 def _shape(path: Path) -> tuple[list[str], int]:
-    if path.suffix == ".parquet":
-        metadata = parquet.ParquetFile(path)
-        return list(metadata.schema_arrow.names), int(metadata.metadata.num_rows)
-    with ipc.open_file(path) as reader:
-        n_rows = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
-        return list(reader.schema.names), n_rows
+    if str(path) == "-":
+        raise ValueError("Parquet and Arrow are read from files, not from standard input; name the file")
+    try:
+        if path.suffix == ".parquet":
+            metadata = parquet.ParquetFile(path)
+            return list(metadata.schema_arrow.names), int(metadata.metadata.num_rows)
+        with ipc.open_file(path) as reader:
+            n_rows = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
+            return list(reader.schema.names), n_rows
+    except pa.ArrowInvalid as error:
+        kind = "Parquet" if path.suffix == ".parquet" else "Arrow"
+        raise SchemaError(f"{path}: this is no {kind} file ({error})") from None
 
 
 def _batches(path: Path, names: Sequence[str]) -> Iterator[Any]:

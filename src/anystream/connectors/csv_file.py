@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -164,7 +165,7 @@ def read_csv_columns(
     most : int, optional
         How many records to read.
     """
-    with open(Path(path), encoding="utf-8-sig", newline="") as file:
+    with open(Path(path), encoding="utf-8-sig", newline="") as file, _utf8(path):
         first = file.readline()
         if not first.strip():
             raise SchemaError(f"{path}: the file has no header; its first line must name the columns")
@@ -181,6 +182,15 @@ def read_csv_columns(
             rows.append(row)
     columns = zip(*rows, strict=True) if rows else ((),) * len(header)
     return {name: list(cells) for name, cells in zip(header, columns, strict=True)}
+
+
+@contextmanager
+def _utf8(path: Any) -> Iterator[None]:
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise SchemaError(f"{path}: the file is not UTF-8 (byte 0x{byte:02x}); convert it, such as by iconv") from None
 
 
 def _read_header(reader: LineReader, path: Any, delimiter: str | None) -> tuple[list[str], str]:

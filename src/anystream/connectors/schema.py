@@ -30,7 +30,12 @@ def _whole_of(value: float) -> int:
     return int(value)
 
 
-_LABEL_TYPES: dict[str, Callable[[Any], Any]] = {"int": _whole, "float": float, "text": str}
+def _text(cell: Any) -> str:
+    """A cell as text; what is true or false as JSON writes it."""
+    return str(cell).lower() if isinstance(cell, bool) else str(cell)
+
+
+_LABEL_TYPES: dict[str, Callable[[Any], Any]] = {"int": _whole, "float": float, "text": _text}
 
 
 class SchemaError(ValueError):
@@ -314,7 +319,7 @@ def _is_number(cell: Any) -> bool:
 
 
 def _category(cell: Any) -> str:
-    return cell.strip() if isinstance(cell, str) else str(cell)
+    return _text(cell).strip()
 
 
 def _shown(cell: Any) -> str:

@@ -17,6 +17,7 @@ from anystream.runtime.outlet import BadRecord
 from anystream.runtime.queue import OVERFLOW_POLICIES, ItemQueue
 from anystream.runtime.replay import Replay, as_recorded, at_rate, at_times
 from anystream.runtime.schedulers import (
+    Again,
     DeadlineShare,
     FixedBudget,
     MarginalGain,
@@ -33,6 +34,7 @@ from anystream.runtime.workloads import arrivals, workload_a, workload_b
 
 __all__ = [
     "OVERFLOW_POLICIES",
+    "Again",
     "Answers",
     "BadRecord",
     "CheckpointError",

@@ -11,7 +11,9 @@ import numpy as np
 _PRIOR = (50e-6, 5e-6, 1e-6)  # seconds per call, record and step: a guess that the first batches correct
 _LEAST = (20e-6, 0.2e-6, 20e-9)  # what is measured as less counts as this
 _DRIFT = 0.05  # how much a cost may change from one batch to the next, relative to itself
-_HELD_UP = 0.3  # part of a batch's time that may be a delay which every call has since, however small
+_HELD_UP = 0.03  # part of a batch's time that may be a delay which every call has since, however small, and
+_SUSPECT = 0.6  # this much of what was not foreseen of late
+_SURPRISE_RATE = 0.2  # weight of the last batch in what is "of late"
 _NOISE = 0.2  # relative error of one measurement
 _OUTLIER = 3.0  # a measurement further off than this many deviations counts as that far off
 _HISTORY_S = 0.3  # seconds of work after which the average over history has forgotten the most part
@@ -58,6 +60,7 @@ class StepCost:
             raise ValueError(f"costs are {[call, record, step]}; give positive numbers of seconds")
         self._floor = [min(cost, least) * 1e-3 for cost, least in zip((call, record, step), _LEAST, strict=True)]
         self._uncertainty = [[call**2, 0.0, 0.0], [0.0, record**2, 0.0], [0.0, 0.0, step**2]]
+        self._surprise = 0.0  # part of the time of late that was not foreseen
         self._seconds = 0.0
         self._steps = 0.0
         self.measured = 0
@@ -92,7 +95,7 @@ class StepCost:
             scale = max(cost, least)
             spread[i][i] += (_DRIFT * scale) ** 2
             if i == 0:
-                spread[0][0] += (_HELD_UP * usual) ** 2
+                spread[0][0] += ((_HELD_UP + _SUSPECT * max(self._surprise, 0.0)) * usual) ** 2
                 scale = max(scale, usual)
             shrink.append(min(1.0, _WIDEST * scale / math.sqrt(spread[i][i])))
         for i in _THREE:
@@ -103,7 +106,9 @@ class StepCost:
         gain = [sum(map(mul, row, use)) for row in spread]
         variance = sum(map(mul, use, gain)) + _NOISE**2
         most = _OUTLIER * math.sqrt(variance)
-        weight = min(max(1.0 - sum(map(mul, use, costs)), -most), most) / variance
+        error = 1.0 - sum(map(mul, use, costs))
+        self._surprise += _SURPRISE_RATE * (min(max(error, -1.0), 1.0) - self._surprise)
+        weight = min(max(error, -most), most) / variance
         self.call, self.record, self.step = (
             max(cost + weight * change, floor) for cost, change, floor in zip(costs, gain, self._floor, strict=True)
         )

@@ -18,6 +18,7 @@ _MOST_GIVEN, _LEAST_GIVEN = 0.95, 0.05  # bounds of the part of the time that is
 _LATE_IN_TIME = 0.75  # answers that took more than this part of their time were too close
 _SHORTEST_S = 0.0002
 _FULLEST = 0.5  # part of the queue that may fill
+_UNKNOWN = 1000.0  # steps of an answer that nothing limits, as long as none was seen
 _LATE_SHARE = 0.125  # part of the time for records that are late already
 
 
@@ -73,8 +74,11 @@ class DeadlineShare(AnswersOnce):
 
         left = self._time_left(situation, deadlines)[n_late:]
         share = self._share(situation, left)
-        limit = capped(self._ends.allowance(share), self.most)
-        guess = min(share, 1000.0 if self.most is None else self.most)
+        allowance = min(self._ends.allowance(share), math.inf if self.most is None else self.most)
+        limit = capped(allowance, None)
+        guess = min(share, self._ends.spent(allowance))
+        if guess == math.inf:
+            guess = _UNKNOWN
         hard = float(deadlines[n_late]) - now
         duration = min(situation.batch_s, max(hard * _SLICE, _SHORTEST_S))
         seconds = max(duration - cost.call, cost.call)

@@ -47,3 +47,17 @@ class EarlyEnds:
             allowed = np.where(rest > 0, (n * average - spent) / np.maximum(rest, 1), np.inf)
         ends_next = np.append(early, np.inf)
         return float(allowed[np.argmax(allowed <= ends_next)])
+
+    def spent(self, allowance: float) -> float:
+        """What an allowance costs on average, in steps: f(n).
+
+        Examples
+        --------
+        >>> ends = EarlyEnds()
+        >>> ends.spent(10.0)
+        10.0
+        >>> ends._ends = np.array([2.0, np.inf])
+        >>> ends.spent(18.0)
+        10.0
+        """
+        return float(np.minimum(self._ends, allowance).mean()) if len(self._ends) else allowance
