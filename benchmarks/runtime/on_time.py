@@ -47,6 +47,7 @@ from anystream.runtime.simulation import EndlessRows, Nowhere
 from anystream.streams import DatasetNotFound, load_dataset
 from benchmarks.runtime.peers import all_peers, capacity, start_fitting
 from benchmarks.table import machine, print_table
+from benchmarks.timing import Stolen
 
 LOADS = (0.5, 1.0, 2.0, 5.0, 10.0)
 SEED = 0
@@ -208,6 +209,8 @@ def one_dataset(name: str, options: Any) -> dict[str, list[Result]]:
     tables: dict[str, list[Result]] = {}
     for slowest in options.slowest.split(",") if options.slowest else [min(rates, key=lambda peer: rates[peer])]:
         results = tables[slowest] = []
+        stolen = Stolen()
+        shares = []
         for load in options.loads:
             print(f"{name}, load {load:g} of {slowest}", file=sys.stderr)
             given = streams(load * rates[slowest], options, *test)
@@ -226,11 +229,14 @@ def one_dataset(name: str, options: Any) -> dict[str, list[Result]]:
                 overflow, found = max(tries.items(), key=lambda item: item[1][0].right_on_time)
                 found += [run(peer, FixedBudget(1), overflow, *stream, options) for stream in given[1:]]
                 results.append(Result(peer_name, load, found))
-        _print(name, results, options, rates, slowest, at_rest, len(train[1]), len(test[1]))
+            shares.append(f"{load:g} x {stolen.share():.1%}")
+        _print(name, results, options, rates, slowest, at_rest, ", ".join(shares), len(train[1]), len(test[1]))
     return tables
 
 
-def _print(name: str, results: list[Result], options: Any, rates: Any, slowest: str, at_rest: Any, *n: int) -> None:
+def _print(
+    name: str, results: list[Result], options: Any, rates: Any, slowest: str, at_rest: Any, stolen: str, *n: int
+) -> None:
     found = {(result.method, result.load): result for result in results}
     methods = list(dict.fromkeys(result.method for result in results))
     best = {load: max(result.on_time_accuracy for result in results if result.load == load) for load in options.loads}
@@ -251,7 +257,7 @@ def _print(name: str, results: list[Result], options: Any, rates: Any, slowest: 
             f"load 1 is {rates[slowest]:,.0f} records/s, the capacity of {slowest}; "
             + ", ".join(f"{peer} {rate:,.0f}" for peer, rate in rates.items()),
             f"{'processor time, one thread' if options.processor_time else 'real time'}; {machine()}, "
-            f"load average {os.getloadavg()[0]:.1f}",
+            f"load average {os.getloadavg()[0]:.1f}; time that the host gave to other machines: {stolen}",
         ],
     )
 
