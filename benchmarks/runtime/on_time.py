@@ -265,9 +265,12 @@ def _print(
 def _draw(found: dict[str, dict[str, list[Result]]], loads: list[float], path: str) -> None:
     from matplotlib.figure import Figure
 
-    panels = [(f"{name}, load 1 is {peer}", results) for name, by in found.items() for peer, results in by.items()]
-    figure = Figure(figsize=(7 * len(panels), 5), layout="constrained")
-    for axes, (title, results) in zip(np.atleast_1d(figure.subplots(1, len(panels))), panels, strict=True):
+    panels = [
+        (f"{name}; load 1: capacity of {peer}", results) for name, by in found.items() for peer, results in by.items()
+    ]
+    figure = Figure(figsize=(5 * len(panels) + 2, 4), layout="constrained")
+    drawn = np.atleast_1d(figure.subplots(1, len(panels), sharey=True))
+    for axes, (title, results) in zip(drawn, panels, strict=True):
         for method in dict.fromkeys(result.method for result in results):
             if "," in method and not method.endswith("DeadlineShare"):
                 continue  # one rule is enough to see; the table has them all
@@ -281,11 +284,13 @@ def _draw(found: dict[str, dict[str, list[Result]]], loads: list[float], path: s
                 label=method,
                 linestyle="-" if "," in method else "--",
             )
-        axes.set(title=title, xlabel="load", ylabel="on-time accuracy, %")
+        axes.set(title=title, xlabel="load")
         axes.set_xscale("log")
         axes.set_xticks(loads, [f"{load:g}" for load in loads])
-        axes.legend(fontsize="small")
+        axes.minorticks_off()
         axes.grid(alpha=0.3)
+    drawn[0].set_ylabel("right and in time, % of all arrivals")
+    figure.legend(*drawn[0].get_legend_handles_labels(), loc="outside right center")
     figure.savefig(path)
 
 
