@@ -25,7 +25,7 @@ from anystream.runtime import (
     workload_a,
     workload_b,
 )
-from anystream.runtime.simulation import SimulatedModel
+from anystream.runtime.simulation import EndlessRows, SimulatedModel
 
 
 def data(n=200, seed=0):
@@ -117,6 +117,24 @@ def test_a_replay_gives_records_when_their_time_has_come():
     assert len(replay.poll(4).items) == 4
     assert len(replay.poll(99).items) == 3
     assert replay.done
+
+
+def test_a_replay_reads_little_more_than_what_is_due():
+    """Reading takes time: a large queue must not make those wait who are due now."""
+    clock = SimulatedClock()
+    source = EndlessRows(np.zeros((5, 2)), None, 200_000)
+    replay = Replay(source, at_rate(10_000.0), clock)
+    given = []
+    for pause in (0.0, 0.001, 0.5, 2.0):
+        clock.sleep(pause)
+        given.extend(replay.poll(100_000).items.offset.tolist())
+        assert len(given) == round(clock.now() * 10_000) + 1
+        assert source.offset <= len(given) + 512
+    assert given == list(range(len(given)))
+    assert len(replay.poll(100_000).items) == 0
+    clock.sleep(99.0)
+    assert len(replay.poll(100).items) == 100
+    assert source.offset <= len(given) + 1200
 
 
 def test_recorded_times_are_kept_at_any_speed():

@@ -15,7 +15,7 @@ from anystream.runtime.clock import Clock
 Schedule = Callable[[int, Items], NDArray[np.float64]]
 """Seconds after the start at which records arrive, from the number of the first one and the records."""
 
-_AHEAD = 4096  # records read from the source at a time
+_AHEAD = 512  # records read from the source at a time
 
 
 def at_rate(per_second: float) -> Schedule:
@@ -103,7 +103,7 @@ class Replay:
         now = self._clock.now()
         if self._start is None:
             self._start = now
-        self._read_ahead(most)
+        self._read_ahead(now, most)
         ready = min(int(np.searchsorted(self._ahead.arrival, now, side="right")), most)
         items, self._ahead = self._ahead.take(slice(ready)), self._ahead.take(slice(ready, None))
         limit = self._ahead.offset[0] if len(self._ahead) else math.inf
@@ -134,13 +134,21 @@ class Replay:
         """Pass it on."""
         self._source.close()
 
-    def _read_ahead(self, most: int) -> None:
+    def _read_ahead(self, now: float, most: int) -> None:
+        """Read until a record is not due yet: reading takes time, which those who wait do not have."""
         assert self._start is not None
-        while len(self._ahead) < most and not self._source.done:
-            items, rejects = self._source.poll(max(most, _AHEAD))
+        parts = [self._ahead] if len(self._ahead) else []
+        read = len(self._ahead)
+        while read < most and not self._source.done and not (parts and parts[-1].arrival[-1] > now):
+            items, rejects = self._source.poll(_AHEAD)
             self._rejects.extend(rejects)
             if len(items) == 0:
                 break
             items.arrival = self._start + self._schedule(self._read, items)
             self._read += len(items)
-            self._ahead = Items.joined([self._ahead, items]) if len(self._ahead) else items
+            read += len(items)
+            parts.append(items)
+        if len(parts) > 1:
+            self._ahead = Items.joined(parts)
+        elif parts:
+            self._ahead = parts[0]
