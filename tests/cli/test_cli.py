@@ -213,6 +213,8 @@ def test_inspect_tells_what_a_file_holds(home):
     found = json.loads(anystream("inspect", "model.safetensors", "--json", cwd=home).stdout)
     assert (found["kind"], found["classes"], found["profile"]) == ("bayes-tree", ["no", "yes"], True)
     assert "performance profile: yes" in anystream("inspect", "model.safetensors", cwd=home).stdout
+    assert found["chosen"].keys() == {"metric", "bandwidth", "decision", "root_weight"}
+    assert "chosen by fit: metric=" in anystream("inspect", "model.safetensors", cwd=home).stdout
 
 
 def test_simulate_says_how_much_machine_is_needed(home):

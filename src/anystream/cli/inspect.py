@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -33,6 +33,7 @@ def inspect(
         "version": file.version,
         "bytes": os.path.getsize(model),
         "parameters": estimator.get_params(),
+        "chosen": file.metadata.get("plan"),
         "classes": estimator.classes_.tolist(),
         "features": int(estimator.n_features_in_),
         "profile": "profile" in notes,
@@ -43,7 +44,9 @@ def inspect(
         return
     out = console()
     out.print(f"[bold]{model}[/bold]: {file.kind}, version {file.version}, {found['bytes'] / 1e6:.2f} MB")
-    out.print("parameters: " + ", ".join(f"{name}={value!r}" for name, value in found["parameters"].items()))
+    out.print("parameters: " + _assignments(found["parameters"]))
+    if found["chosen"] is not None:
+        out.print("chosen by fit: " + _assignments(found["chosen"]))
     shown = ", ".join(map(str, found["classes"][:12])) + (", ..." if len(found["classes"]) > 12 else "")
     out.print(f"classes ({len(found['classes'])}): {shown}")
     out.print(f"performance profile: {'yes' if found['profile'] else 'no (fit with --profile)'}")
@@ -52,3 +55,7 @@ def inspect(
     for name, (dtype, shape) in found["arrays"].items():
         arrays.add_row(name, dtype, " x ".join(map(str, shape)))
     out.print(arrays)
+
+
+def _assignments(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in values.items())
