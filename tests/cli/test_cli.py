@@ -146,7 +146,7 @@ def test_bad_records_that_nobody_keeps_are_told_in_short(home):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["classify", "absent.safetensors"], 1, "No such file"),
+        (["classify", "absent.safetensors"], 1, "anystream: absent.safetensors: No such file"),
         (["classify", "train.csv"], 2, "train.csv"),
         (["classify", "model.safetensors", "test.csv", "--within", "soon"], 2, "'soon' is no duration"),
         (["classify", "model.safetensors", "test.csv", "--scheduler", "luck"], 2, "use one of deadline-share"),

@@ -55,6 +55,7 @@ def main() -> NoReturn:
         print(f"anystream: {error}", file=sys.stderr)
         sys.exit(2)
     except OSError as error:
-        print(f"anystream: {error}", file=sys.stderr)
+        said = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+        print(f"anystream: {said}", file=sys.stderr)
         sys.exit(1)
     sys.exit(0)
