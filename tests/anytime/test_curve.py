@@ -1,5 +1,3 @@
-import sys
-
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -13,15 +11,14 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
+from anystream import AnytimeCurve, BayesTreeClassifier, anytime_curve
 from anystream.anytime import curve as curve_module
-from anystream.anytime.curve import AnytimeCurve, anytime_curve
-from anystream.bayes_tree.classifier import BayesTreeClassifier
 
 mpl.use("Agg")
 
 
-class RightAfter(ClassifierMixin, BaseEstimator):
-    """Knows a record's class from the step on that is its only feature; says "no idea" before."""
+class CorrectFromStep(ClassifierMixin, BaseEstimator):
+    """Classifies a record correctly from the step on that is its only feature, and as "unknown" before."""
 
     def __init__(self, budget=10):
         self.budget = budget
@@ -32,13 +29,13 @@ class RightAfter(ClassifierMixin, BaseEstimator):
 
     def staged_predict(self, X, *, stages):
         for stage in stages:
-            yield np.where(np.asarray(X)[:, 0] <= stage, "yes", "no idea")
+            yield np.where(np.asarray(X)[:, 0] <= stage, "yes", "unknown")
 
 
-def right_after(steps, **params):
+def correct_from(steps, **params):
     X = np.array(steps, dtype=float)[:, np.newaxis]
     y = np.array(["yes"] * len(X))
-    return RightAfter(**params).fit(X, y), X, y
+    return CorrectFromStep(**params).fit(X, y), X, y
 
 
 # -- measures --------------------------------------------------------------------------------------------------------
@@ -52,7 +49,7 @@ def curves(draw):
 
 
 def acc_at_each_step(curve):
-    """acc(1) to acc(r), the last known answer held; only that at 0 if there is no step."""
+    """Return acc(1) to acc(r), each held until the next stage; only acc(0) if r is 0."""
     first, r = max(1, int(curve.stages[0])), int(curve.stages[-1])
     if r == 0:
         return [curve.accuracy[0]]
@@ -61,10 +58,10 @@ def acc_at_each_step(curve):
 
 
 @given(curves())
-def test_measures_are_those_of_the_paper_step_by_step(curve):
+def test_measures_equal_the_formulas_of_the_paper_step_by_step(curve):
     acc = acc_at_each_step(curve)
     lost = 0.0
-    for n in range(1, len(acc)):  # the first step has nothing before it
+    for n in range(1, len(acc)):  # there is no accuracy before the first step
         highest = max(acc[:n])
         lost += highest - min(highest, acc[n])
     span = max(acc) - min(acc)
@@ -76,7 +73,7 @@ def test_measures_are_those_of_the_paper_step_by_step(curve):
 
 
 @given(curves())
-def test_at_holds_the_last_known_answer(curve):
+def test_at_holds_the_accuracy_of_the_last_stage(curve):
     first = max(1, int(curve.stages[0]))
     if curve.stages[-1] > 0:
         assert_array_equal(curve.at(np.arange(first, curve.stages[-1] + 1)), acc_at_each_step(curve))
@@ -101,7 +98,7 @@ def test_a_single_stage_has_all_measures():
     assert [curve.mon, curve.mon_normalised] == [1.0, 1.0]
 
 
-def test_outside_of_its_stages_a_curve_knows_nothing():
+def test_at_raises_outside_the_stages():
     curve = AnytimeCurve([5, 10], [0.4, 0.5], n_records=5)
     with pytest.raises(ValueError, match="5 to 10 steps, not 4"):
         curve.at(4)
@@ -109,14 +106,14 @@ def test_outside_of_its_stages_a_curve_knows_nothing():
         curve.at([6, 11])
 
 
-def test_the_mean_of_folds_counts_each_fold_once():
+def test_the_mean_of_curves_weighs_each_curve_equally():
     folds = [AnytimeCurve([0, 1], [0.2, 0.4], n_records=10), AnytimeCurve([0, 1], [0.6, 0.6], n_records=30)]
     mean = AnytimeCurve.mean(folds)
     assert_allclose(mean.accuracy, [0.4, 0.5])
     assert mean.n_records == 40
     with pytest.raises(ValueError, match="different stages"):
         AnytimeCurve.mean([*folds, AnytimeCurve([0, 2], [0.2, 0.4], n_records=10)])
-    with pytest.raises(ValueError, match="no curve"):
+    with pytest.raises(ValueError, match="no curves"):
         AnytimeCurve.mean([])
 
 
@@ -124,13 +121,13 @@ def test_the_mean_of_folds_counts_each_fold_once():
     ("stages", "accuracy", "n_records", "message"),
     [
         ([0, 1], [0.5], 10, "2 stages"),
-        ([0, 1], [0.5, 1.5], 10, "0.5 and 1.5"),
+        ([0, 1], [0.5, 1.5], 10, "0.5 to 1.5"),
         ([0, 1], [0.5, np.nan], 10, "shares from 0 to 1"),
         ([1, 0], [0.5, 0.6], 10, "ascending"),
         ([0, 1], [0.5, 0.6], 0, "n_records is 0"),
     ],
 )
-def test_impossible_curves_are_refused(stages, accuracy, n_records, message):
+def test_invalid_curves_are_rejected(stages, accuracy, n_records, message):
     with pytest.raises(ValueError, match=message):
         AnytimeCurve(stages, accuracy, n_records)
 
@@ -180,30 +177,30 @@ def test_listed_stages_and_another_budget_cut_the_same_curve(iris):
     assert_array_equal(anytime_curve(model, X_test, y_test, budget=5).accuracy, whole.accuracy[:6])
 
 
-def test_many_records_are_asked_in_parts_with_the_same_result(iris, monkeypatch):
+def test_classifying_in_several_batches_gives_the_same_curve(iris, monkeypatch):
     X, y, X_test, y_test = iris
     model = BayesTreeClassifier(budget=12).fit(X, y)
     whole = anytime_curve(model, X_test, y_test)
-    monkeypatch.setattr(curve_module, "_CELLS_AT_ONCE", 13 * 3 * 7)
+    monkeypatch.setattr(curve_module, "_MAX_CELLS", 13 * 3 * 7)
     assert_array_equal(anytime_curve(model, X_test, y_test).accuracy, whole.accuracy)
 
 
-def test_each_record_is_right_from_its_step_on():
-    model, X, y = right_after([0, 1, 1, 3])
+def test_accuracy_counts_the_records_that_are_correct_after_each_step():
+    model, X, y = correct_from([0, 1, 1, 3])
     curve = anytime_curve(model, X, y, budget=4)
     assert_array_equal(curve.accuracy, [0.25, 0.75, 0.75, 1.0, 1.0])
 
 
-def test_a_model_without_a_budget_of_its_own_gets_the_200_steps_of_the_paper():
-    model, X, y = right_after([0, 150])
+def test_the_curve_of_a_model_without_a_budget_has_the_200_steps_of_the_paper():
+    model, X, y = correct_from([0, 150])
     del model.budget
     assert anytime_curve(model, X, y).stages[-1] == 200
 
 
-@pytest.mark.parametrize("strange", ["unheard of", 7, None])
-def test_unknown_labels_count_as_errors(strange):
-    model, X, _ = right_after([0, 0])
-    labels = np.array(["yes", strange], dtype=object)
+@pytest.mark.parametrize("new_label", ["new", 7, None])
+def test_unknown_labels_count_as_errors(new_label):
+    model, X, _ = correct_from([0, 0])
+    labels = np.array(["yes", new_label], dtype=object)
     assert anytime_curve(model, X, labels, budget=0).accuracy[0] == 0.5
     assert anytime_curve(model, X, np.array([1, 2]), budget=0).accuracy[0] == 0.0
 
@@ -217,7 +214,7 @@ def test_data_frames_keep_their_feature_names(recwarn):
     assert_array_equal(anytime_curve(model, frame.data, pd.Series(frame.target)).accuracy, curve.accuracy)
 
 
-def test_boosting_is_an_anytime_classifier_with_a_step_per_round(iris):
+def test_each_round_of_boosting_is_a_step(iris):
     X, y, X_test, y_test = iris
     model = GradientBoostingClassifier(n_estimators=6, random_state=0).fit(X, y)
     curve = anytime_curve(model, X_test, y_test)
@@ -228,7 +225,7 @@ def test_boosting_is_an_anytime_classifier_with_a_step_per_round(iris):
         anytime_curve(model, X_test, y_test, stages=[0, 3, 7])
 
 
-def test_what_cannot_be_judged_is_refused(iris):
+def test_anytime_curve_rejects_invalid_arguments(iris):
     X, y, X_test, y_test = iris
     model = BayesTreeClassifier().fit(X, y)
     with pytest.raises(NotFittedError):
@@ -246,7 +243,7 @@ def test_what_cannot_be_judged_is_refused(iris):
             anytime_curve(model, X_test, y_test, budget=wrong)
 
 
-# -- pictures --------------------------------------------------------------------------------------------------------
+# -- plots -----------------------------------------------------------------------------------------------------------
 
 
 def test_several_curves_share_axes():
@@ -264,11 +261,5 @@ def test_several_curves_share_axes():
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "1", "2", "5", "10", "20", "50", "100"]
 
 
-def test_steps_can_stand_on_a_linear_scale():
+def test_steps_can_be_on_a_linear_scale():
     assert AnytimeCurve([0, 10], [0.6, 0.9], n_records=10).plot(log=False).get_xscale() == "linear"
-
-
-def test_without_matplotlib_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"anystream\[report\]"):
-        AnytimeCurve([0, 1], [0.5, 0.6], n_records=10).plot()

@@ -1,4 +1,4 @@
-"""Accuracy over budget: the curve by which anytime classifiers are judged, and its measures."""
+"""Anytime curve: the accuracy of a classifier over its budget, and the measures that summarise it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing, gen_batches
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from anystream.anytime.axes import accuracy_axes, step_ticks
 from anystream.anytime.stages import check_stages
+from anystream.plotting import accuracy_axes, step_ticks
 
 PUBLISHED_STEPS = 200
-"""The steps over which the curves of the Bayes tree papers run; r in [1]_ of `AnytimeCurve`."""
+"""Number of steps in the curves of the Bayes tree papers; r in [1]_ of `AnytimeCurve`."""
 
-_CELLS_AT_ONCE = 1 << 22  # probabilities (record x stage x class) that are asked of a model in one call: 32 MB
+_MAX_CELLS = 1 << 22  # maximum number of probabilities (record x stage x class) that one call computes: 32 MB
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -29,17 +29,17 @@ class AnytimeCurve:
     Parameters
     ----------
     stages : array of shape (n_stages,)
-        Ascending numbers of steps. Between two of them the last known answer holds; r is the last.
+        Ascending numbers of steps. Between two of them the accuracy at the earlier one holds; r is the last.
     accuracy : array of shape (n_stages,)
-        Share of the records that were right after so many steps; acc(n) in [1]_.
+        Share of the records that were classified correctly after that many steps; acc(n) in [1]_.
     n_records : int
-        Records behind the curve.
+        Number of records that the curve was measured on.
 
     Notes
     -----
-    As in [1]_, `avg`, `max` and `mon` are taken over the steps 1 to r: the answer before the first step is part of the
-    curve and of `area`, but not of these. Steps before the first listed stage are unknown and not counted; if 0 is the
-    only stage, it is.
+    As in [1]_, `avg`, `max` and `mon` cover the steps 1 to r: the accuracy at step 0 is part of the curve and of
+    `area`, but not of these three. Steps before the first listed stage are unknown and not counted. If 0 is the only
+    stage, it is counted.
 
     References
     ----------
@@ -67,10 +67,10 @@ class AnytimeCurve:
         accuracy = np.array(self.accuracy, dtype=np.float64)
         if accuracy.shape != stages.shape:
             raise ValueError(
-                f"there are {stages.size} stages and accuracies of shape {accuracy.shape}; give one to each"
+                f"there are {stages.size} stages and accuracies of shape {accuracy.shape}; give one accuracy per stage"
             )
         if not np.all((accuracy >= 0.0) & (accuracy <= 1.0)):
-            raise ValueError(f"accuracies lie between {accuracy.min()} and {accuracy.max()}; use shares from 0 to 1")
+            raise ValueError(f"accuracies range from {accuracy.min()} to {accuracy.max()}; use shares from 0 to 1")
         if self.n_records < 1:
             raise ValueError(f"n_records is {self.n_records}; a curve needs at least one record")
         for name, values in (("stages", stages), ("accuracy", accuracy)):
@@ -79,9 +79,9 @@ class AnytimeCurve:
 
     @classmethod
     def mean(cls, curves: Sequence[AnytimeCurve]) -> AnytimeCurve:
-        """The mean of curves with the same stages, each counting once, as [1]_ averages its folds."""
+        """Return the mean of curves with the same stages; each curve has the same weight, as the folds in [1]_."""
         if not curves:
-            raise ValueError("there is no curve to average; give at least one")
+            raise ValueError("there are no curves to average; give at least one")
         first = curves[0].stages
         for curve in curves:
             if not np.array_equal(curve.stages, first):
@@ -110,7 +110,7 @@ class AnytimeCurve:
         """Monotonicity as printed in [1]_; 1 if the accuracy never falls.
 
         mon = 1 - 1/r * sum over n = 1..r of (A(n) - min{A(n), acc(n)}), where A(n) is the highest of acc(1) to
-        acc(n - 1). For n = 1 that is the highest of nothing: the term is 0, since nothing can have been lost yet.
+        acc(n - 1). For n = 1 there is no earlier accuracy and the term is 0.
         """
         return 1.0 - self._lost_area()
 
@@ -118,8 +118,8 @@ class AnytimeCurve:
     def mon_normalised(self) -> float:
         """Monotonicity with the lost area in units of the curve's range, highest minus lowest; 1 if that is 0.
 
-        Values of this size are in the tables of [1]_; the printed formula gives smaller differences. A fall counts
-        beside what the steps gain in all, so curves that start near their end are judged harshly.
+        The tables of [1]_ contain values of this size; the printed formula gives smaller differences. A fall is
+        measured relative to the total gain over all steps, so curves that start near their final accuracy score low.
         """
         accuracy, _ = self._counted()
         span = float(accuracy.max() - accuracy.min())
@@ -127,57 +127,58 @@ class AnytimeCurve:
 
     @property
     def area(self) -> float:
-        """Mean height of the curve over the steps, drawn straight between stages (trapezoids), from the first to r."""
+        """Mean height of the curve from the first stage to r, with straight lines between stages (trapezoids)."""
         return _mean_height(self.stages.astype(np.float64), self.accuracy)
 
     @property
     def log_area(self) -> float:
-        """Mean height over the logarithm of the steps, from step 1 on: 1 to 10 weighs as much as 10 to 100."""
-        started = self.stages >= 1
-        if not started.any():
+        """Mean height over the logarithm of the steps, from step 1 on: steps 1 to 10 weigh as much as 10 to 100."""
+        positive = self.stages >= 1
+        if not positive.any():
             return self.area
-        return _mean_height(np.log(self.stages[started]), self.accuracy[started])
+        return _mean_height(np.log(self.stages[positive]), self.accuracy[positive])
 
     def at(self, steps: ArrayLike) -> Any:
-        """The accuracy after so many steps: a float for a number, an array for an array.
+        """Return the accuracy after `steps` steps: a float for a number, an array for an array.
 
-        Between two stages the last known answer holds. Before the first and after the last nothing is known.
+        Between two stages the accuracy at the earlier one holds. Outside the range of the stages the accuracy is not
+        known, and a ValueError is raised.
         """
         wanted = np.asarray(steps)
         if wanted.size and (wanted.min() < self.stages[0] or wanted.max() > self.stages[-1]):
             outside = wanted.min() if wanted.min() < self.stages[0] else wanted.max()
             raise ValueError(
-                f"the curve covers {_range(self.stages)} steps, not {outside}; compute it with such stages"
+                f"the curve covers {_range(self.stages)} steps, not {outside}; include that number in its stages"
             )
-        found = self.accuracy[np.searchsorted(self.stages, wanted, side="right") - 1]
-        return float(found) if wanted.ndim == 0 else found
+        accuracy = self.accuracy[np.searchsorted(self.stages, wanted, side="right") - 1]
+        return float(accuracy) if wanted.ndim == 0 else accuracy
 
-    # -- looking at it -------------------------------------------------------------------------------------------------
+    # -- output --------------------------------------------------------------------------------------------------------
 
     def milestones(self) -> list[int]:
-        """The stages worth a line in a table: all if they are few, else 0, 1, 2, 5, 10, 20, 50, … and the last."""
+        """Return the stages to list in a table: all of at most 12, otherwise 0, 1, 2, 5, 10, 20, 50, … and the last."""
         if self.stages.size <= 12:
             return [int(stage) for stage in self.stages]
         first, last = int(self.stages[0]), int(self.stages[-1])
         return sorted({first, last, *(tick for tick in step_ticks(last) if tick >= first)})
 
     def plot(self, ax: Any = None, label: str | None = None, *, log: bool = True) -> Any:
-        """Draw the curve with matplotlib; what was lost below the highest accuracy so far is shaded.
+        """Draw the curve with matplotlib; the loss below the highest accuracy so far is shaded.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw on, which other curves may be on already; new ones by default.
+            Axes to draw on, which may contain other curves already; new ones by default.
         label : str, optional
             Name of the curve in the legend.
         log : bool, default=True
-            Whether steps stand on a logarithmic scale.
+            Whether steps are on a logarithmic scale.
 
         Returns
         -------
         matplotlib.axes.Axes
         """
-        ax = accuracy_axes(ax, last=int(self.stages[-1]), log=log)
+        ax = accuracy_axes(ax, max_steps=int(self.stages[-1]), log=log)
         (line,) = ax.plot(self.stages, self.accuracy, drawstyle="steps-post", linewidth=1.8, label=label, zorder=3)
         colour, best = line.get_color(), np.maximum.accumulate(self.accuracy)
         ax.plot(self.stages[-1], self.accuracy[-1], "o", color=colour, markersize=4.5, zorder=4)
@@ -194,7 +195,7 @@ class AnytimeCurve:
         return "\n".join([f"{'steps':>{width}}  accuracy", *rows, self.summary()])
 
     def summary(self) -> str:
-        """The measures in one line."""
+        """Return all measures in one line."""
         records = f"{self.n_records:,} record{'s' if self.n_records > 1 else ''}"
         return (
             f"avg {self.avg:.1%}, max {self.max:.1%}, mon {self.mon:.1%} "
@@ -205,40 +206,41 @@ class AnytimeCurve:
     def __repr__(self) -> str:
         return f"AnytimeCurve({_range(self.stages)} steps, avg={self.avg:.4f}, max={self.max:.4f}, mon={self.mon:.4f})"
 
-    # -- inside --------------------------------------------------------------------------------------------------------
+    # -- implementation ------------------------------------------------------------------------------------------------
 
     def _counted(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """The accuracies that hold at steps 1 to r, and for how many steps each does."""
+        """Return the accuracies at the steps 1 to r, and for how many steps each of them holds."""
         if self.stages[-1] == 0:
             return self.accuracy, np.ones(1, dtype=np.int64)
-        begin = np.maximum(self.stages, 1)
-        steps = np.append(begin[1:], self.stages[-1] + 1) - begin
+        starts = np.maximum(self.stages, 1)
+        steps = np.append(starts[1:], self.stages[-1] + 1) - starts
         return self.accuracy[steps > 0], steps[steps > 0]
 
     def _lost_area(self) -> float:
+        """Return the sum in `mon`, divided by r."""
         accuracy, steps = self._counted()
-        # While a stage holds, its term stays the same; and counting acc(n) itself into A(n) changes no term.
+        # The term is the same for all steps of a stage, and including acc(n) itself in A(n) does not change any term.
         return float(np.average(np.maximum.accumulate(accuracy) - accuracy, weights=steps))
 
 
 def anytime_curve(
     model: Any, X: Any, y: ArrayLike, *, stages: Sequence[int] | None = None, budget: int | None = None
 ) -> AnytimeCurve:
-    """Accuracy of a fitted anytime classifier after each of `stages` steps, from one pass over the records.
+    """Measure the accuracy of a fitted anytime classifier after each of `stages` steps, in one pass over the records.
 
     Parameters
     ----------
     model : classifier
-        A fitted classifier with `staged_predict`. That of scikit-learn's boosting, which takes no stages, works as
-        well; one step is then one round of boosting.
+        A fitted classifier with `staged_predict`. Scikit-learn's boosting classifiers, whose `staged_predict` does not
+        take stages, work as well; one step is then one round of boosting.
     X : array-like of shape (n_records, n_features)
-        Records that the model has not seen.
+        Records that the model was not fitted on.
     y : array-like of shape (n_records,)
-        Their classes. One that the model does not know counts as an error.
+        The class of each record. A class that the model was not fitted on counts as an error.
     stages : sequence of int, optional
         Ascending numbers of steps. Default: every step from 0 to `budget`.
     budget : int, optional
-        The last step, r; instead of `stages`. Default: the model's own budget; 200, as in the paper, if it has none.
+        The last step, r; instead of `stages`. Default: `model.budget`, or 200, as in the paper, if there is none.
 
     Examples
     --------
@@ -252,29 +254,36 @@ def anytime_curve(
     if not hasattr(model, "staged_predict"):
         raise TypeError(f"{type(model).__name__} has no staged_predict; use an anytime classifier")
     check_is_fitted(model)
-    labels = column_or_1d(y)
-    n_records = X.shape[0] if hasattr(X, "shape") else len(X)
-    if n_records != len(labels):
-        raise ValueError(f"there are {n_records} records and {len(labels)} labels; give one label to each record")
+    labels = check_labels(X, y)
+    n_records = len(labels)
     if n_records == 0:
         raise ValueError("there are no records; a curve needs at least one")
     steps = _choose_stages(model, X, stages, budget)
 
-    right = np.zeros(steps.size, dtype=np.int64)
-    at_once = max(1, _CELLS_AT_ONCE // (steps.size * max(1, len(model.classes_))))
-    for rows in gen_batches(n_records, at_once):
-        answers = _staged_labels(model, _safe_indexing(X, rows), steps)
-        right += [_count_equal(answer, labels[rows]) for answer in answers]
-    return AnytimeCurve(steps, right / n_records, n_records)
+    n_correct = np.zeros(steps.size, dtype=np.int64)
+    batch_size = max(1, _MAX_CELLS // (steps.size * max(1, len(model.classes_))))
+    for batch in gen_batches(n_records, batch_size):
+        staged = _staged_labels(model, _safe_indexing(X, batch), steps)
+        n_correct += [_count_equal(predicted, labels[batch]) for predicted in staged]
+    return AnytimeCurve(steps, n_correct / n_records, n_records)
+
+
+def check_labels(X: Any, y: ArrayLike) -> NDArray[Any]:
+    """Check that `y` has one label per record of `X`; return the labels as an array."""
+    labels = np.asarray(column_or_1d(y))
+    n_records = X.shape[0] if hasattr(X, "shape") else len(X)
+    if n_records != len(labels):
+        raise ValueError(f"there are {n_records} records and {len(labels)} labels; give one label per record")
+    return labels
 
 
 def _choose_stages(model: Any, X: Any, stages: Sequence[int] | None, budget: int | None) -> NDArray[np.int64]:
     if stages is not None:
         if budget is not None:
-            raise TypeError("stages and budget both say where the curve ends; give one of them")
+            raise TypeError("both stages and budget are given, and both set the end of the curve; give one of them")
         return check_stages(stages)
     if budget is not None and (isinstance(budget, bool) or not isinstance(budget, Integral) or budget < 0):
-        raise ValueError(f"budget is {budget!r}; use the number of steps at which the curve ends, from 0 on")
+        raise ValueError(f"budget is {budget!r}; use the number of steps at which the curve ends, at least 0")
     if _takes_stages(model):
         last = int(getattr(model, "budget", PUBLISHED_STEPS) if budget is None else budget)
         return check_stages(range(last + 1))
@@ -297,13 +306,13 @@ def _staged_labels(model: Any, X: Any, stages: NDArray[np.int64]) -> Iterator[ND
             yield labels
     if wanted:
         raise ValueError(
-            f"{type(model).__name__} has answers after 1 to {done} steps, not after {sorted(wanted)}; "
-            "choose the stages among them"
+            f"{type(model).__name__} predicts after 1 to {done} steps, not after {sorted(wanted)}; "
+            "choose stages in that range"
         )
 
 
 def _count_equal(predicted: NDArray[Any], labels: NDArray[Any]) -> int:
-    if (predicted.dtype.kind in "US") != (labels.dtype.kind in "US"):  # words and numbers: equal only as objects
+    if (predicted.dtype.kind in "US") != (labels.dtype.kind in "US"):  # comparable only as objects
         predicted, labels = predicted.astype(object), labels.astype(object)
     return int(np.count_nonzero(predicted == labels))
 

@@ -1,4 +1,4 @@
-"""The accuracy to expect of an answer before it is given: what a scheduler plans with."""
+"""Performance profile: the accuracy to expect after a number of steps, estimated on held-out training data."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from sklearn.base import clone
 from sklearn.isotonic import isotonic_regression
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
-from anystream.anytime.axes import accuracy_axes
-from anystream.anytime.curve import AnytimeCurve, anytime_curve
+from anystream.anytime.curve import AnytimeCurve, anytime_curve, check_labels
+from anystream.plotting import accuracy_axes
 
 _FORMAT = "anystream performance profile 1"
 
@@ -31,19 +30,19 @@ class PerformanceProfile:
     stages : array of shape (n_stages,)
         Ascending numbers of steps.
     accuracy : array of shape (n_stages,)
-        Share of held-out records that were right after so many steps.
+        Share of held-out records that were classified correctly after that many steps.
     n_records : int
-        Held-out records behind it.
+        Number of held-out records that the profile was measured on.
 
     Attributes
     ----------
     standard_error : array of shape (n_stages,)
-        Of each accuracy: sqrt(p (1 - p) / n) with p = (right + 1) / (n + 2), so that a perfect score on few records
-        does not pass for certainty. The spread between training sets is not in it.
+        Standard error of each accuracy: sqrt(p (1 - p) / n) with p = (correct + 1) / (n + 2), so that a perfect score
+        on few records does not have an error of 0. The variation between training sets is not included.
     envelope : array of shape (n_stages,)
-        The accuracies smoothed: the least-squares fit that never falls (isotonic regression), then the lowest
-        concave line above it. Its slope is `gain`, never negative and never growing: so giving each next step to the
-        record of the highest gain is the best division of any number of steps.
+        Smoothed accuracies: the non-decreasing least-squares fit (isotonic regression), then the lowest concave line
+        above it. Its slope, `gain`, is never negative and never increases. Therefore the best way to divide any number
+        of steps among records is to give each next step to the record with the highest gain.
     """
 
     stages: NDArray[np.int64]
@@ -53,40 +52,40 @@ class PerformanceProfile:
     envelope: NDArray[np.float64] = field(init=False)
 
     def __post_init__(self) -> None:
-        curve = AnytimeCurve(self.stages, self.accuracy, self.n_records)  # checks, and makes the arrays read-only
+        curve = AnytimeCurve(self.stages, self.accuracy, self.n_records)  # checks the arrays and makes them read-only
         smoothed = (curve.accuracy * self.n_records + 1.0) / (self.n_records + 2.0)
         arrays = {
             "stages": curve.stages,
             "accuracy": curve.accuracy,
             "standard_error": np.sqrt(smoothed * (1.0 - smoothed) / self.n_records),
-            "envelope": _concave_above(curve.stages, isotonic_regression(curve.accuracy)),
+            "envelope": _concave_envelope(curve.stages, isotonic_regression(curve.accuracy)),
         }
         for name, values in arrays.items():
             values.setflags(write=False)
             object.__setattr__(self, name, values)
 
     def expected(self, steps: ArrayLike) -> Any:
-        """Accuracy to expect after so many steps: a float for a number, an array for an array.
+        """Return the accuracy to expect after `steps` steps: a float for a number, an array for an array.
 
-        Straight between stages; before the first and after the last the value there holds.
+        Linear between stages, constant before the first and after the last stage.
         """
         return _like(steps, np.interp(np.asarray(steps), self.stages, self.accuracy))
 
     def gain(self, steps: ArrayLike) -> Any:
-        """Accuracy to expect from one more step after so many: the slope of `envelope`, 0 after the last stage."""
+        """Return the accuracy that one more step adds: the slope of `envelope` at `steps`, 0 after the last stage."""
         if self.stages.size == 1:
             return _like(steps, np.zeros(np.shape(steps)))
         slopes = np.append(np.diff(self.envelope) / np.diff(self.stages), 0.0)
         return _like(steps, slopes[np.maximum(np.searchsorted(self.stages, steps, side="right") - 1, 0)])
 
     def steps_for(self, accuracy: float) -> int:
-        """The fewest steps after which this accuracy is expected."""
+        """Return the minimum number of steps after which this accuracy is expected."""
         reached = np.flatnonzero(self.accuracy >= accuracy)
         if reached.size == 0:
             best = int(self.accuracy.argmax())
             raise ValueError(
-                f"an accuracy of {accuracy} is not to be expected; the best is {self.accuracy[best]:.4f} "
-                f"after {self.stages[best]} steps"
+                f"an accuracy of {accuracy} is never expected; the highest is {self.accuracy[best]:.4f} "
+                f"after {self.stages[best]} steps, ask for at most that"
             )
         stage = int(reached[0])
         if stage == 0:
@@ -95,22 +94,8 @@ class PerformanceProfile:
         return int(between[np.argmax(self.expected(between) >= accuracy)])
 
     def plot(self, ax: Any = None, label: str | None = None, *, log: bool = True) -> Any:
-        """Draw the profile with matplotlib: accuracy with two standard errors, and the envelope dashed.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; new ones by default.
-        label : str, optional
-            Name of the profile in the legend.
-        log : bool, default=True
-            Whether steps stand on a logarithmic scale.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
-        ax = accuracy_axes(ax, last=int(self.stages[-1]), log=log)
+        """Draw accuracy with two standard errors and the envelope (dashed); parameters as in `AnytimeCurve.plot`."""
+        ax = accuracy_axes(ax, max_steps=int(self.stages[-1]), log=log)
         (line,) = ax.plot(self.stages, self.accuracy, linewidth=1.8, label=label, zorder=3)
         margin = 2.0 * self.standard_error
         low, high = np.maximum(self.accuracy - margin, 0.0), np.minimum(self.accuracy + margin, 1.0)
@@ -122,7 +107,7 @@ class PerformanceProfile:
         return ax
 
     def to_json(self) -> str:
-        """The profile as text; `from_json` reads it."""
+        """Return the profile as JSON text; `from_json` reads it."""
         return json.dumps(
             {
                 "format": _FORMAT,
@@ -134,17 +119,17 @@ class PerformanceProfile:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> PerformanceProfile:
-        """The profile that `to_json` wrote, every value checked."""
+        """Read a profile that `to_json` wrote and check every value."""
         try:
             found = json.loads(text)
         except ValueError as error:
-            raise ValueError(f"this is no JSON ({error}); use the text that to_json gave") from None
+            raise ValueError(f"the text is not valid JSON ({error}); use the text that to_json returned") from None
         if not isinstance(found, dict) or found.get("format") != _FORMAT:
-            raise ValueError(f"this JSON is not of the format {_FORMAT!r}; use the text that to_json gave")
+            raise ValueError(f"the JSON does not have the format {_FORMAT!r}; use the text that to_json returned")
         stages, accuracy, n_records = (found.get(name) for name in ("stages", "accuracy", "n_records"))
         for name, values in (("stages", stages), ("accuracy", accuracy), ("n_records", [n_records])):
             if not isinstance(values, list) or any(type(value) not in (int, float) for value in values):
-                raise ValueError(f"{name!r} of this profile is {found.get(name)!r}; use the text that to_json gave")
+                raise ValueError(f"{name!r} of the profile is {found.get(name)!r}; use the text that to_json returned")
         return cls(np.array(stages), np.array(accuracy), int(cast(float, n_records)))
 
     def __repr__(self) -> str:
@@ -157,28 +142,28 @@ class PerformanceProfile:
 def performance_profile(
     estimator: Any, X: Any, y: ArrayLike, *, cv: int = 5, stages: Sequence[int] | None = None, seed: int = 0
 ) -> PerformanceProfile:
-    """Expected accuracy after each of `stages` steps, by stratified cross-validation on the training data.
+    """Estimate the accuracy after each of `stages` steps by stratified cross-validation on the training data.
 
     Parameters
     ----------
     estimator : classifier
         A classifier with `staged_predict`, fitted or not; copies of it are fitted.
-    X : array-like of shape (n_objects, n_features)
-        Training objects.
-    y : array-like of shape (n_objects,)
-        Their classes.
+    X : array-like of shape (n_records, n_features)
+        Training records.
+    y : array-like of shape (n_records,)
+        The class of each record.
     cv : int, default=5
-        Parts into which each class is dealt out; each part is held out once. If no class has that many objects, as
-        many as the largest class has. Rarer classes are in some parts only; the object of a class of one is unknown
-        to the model that meets it, which counts as an error.
+        Number of folds; each fold is held out once. If no class has that many records, there are as many folds as the
+        largest class has records. Rarer classes occur in some folds only. A class with a single record is unknown to
+        the model that classifies this record, which counts as an error.
     stages : sequence of int, optional
         Ascending numbers of steps. Default: every step from 0 to the estimator's budget.
     seed : int, default=0
-        Seeds the dealing out.
+        Seed for the assignment of records to folds.
 
     Notes
     -----
-    The copies learn from (cv - 1) / cv of the objects, so that a model of all of them will do a little better.
+    Each copy learns from (cv - 1) / cv of the records, so a model of all records will be slightly more accurate.
 
     Examples
     --------
@@ -191,40 +176,37 @@ def performance_profile(
     True
     """
     if isinstance(cv, bool) or not isinstance(cv, Integral) or cv < 2:
-        raise ValueError(f"cv is {cv!r}; use a whole number of parts from 2 on")
-    labels = column_or_1d(y)
+        raise ValueError(f"cv is {cv!r}; use a whole number of folds, at least 2")
+    labels = check_labels(X, y)
     check_classification_targets(labels)
-    n_objects = X.shape[0] if hasattr(X, "shape") else len(X)
-    if n_objects != len(labels):
-        raise ValueError(f"there are {n_objects} objects and {len(labels)} labels; give one label to each object")
-    part = _deal_out(labels, int(cv), seed)
+    fold = _assign_folds(labels, int(cv), seed)
 
     curves: list[AnytimeCurve] = []
-    for held_out in range(part.max() + 1):
-        train, test = np.flatnonzero(part != held_out), np.flatnonzero(part == held_out)
+    for held_out in range(fold.max() + 1):
+        train, test = np.flatnonzero(fold != held_out), np.flatnonzero(fold == held_out)
         model = clone(estimator).fit(_safe_indexing(X, train), labels[train])
         curves.append(anytime_curve(model, _safe_indexing(X, test), labels[test], stages=stages))
         stages = curves[0].stages.tolist()
-    right = sum(curve.accuracy * curve.n_records for curve in curves)
-    return PerformanceProfile(curves[0].stages, np.minimum(right / n_objects, 1.0), n_objects)
+    n_correct = sum(curve.accuracy * curve.n_records for curve in curves)
+    return PerformanceProfile(curves[0].stages, np.minimum(n_correct / len(labels), 1.0), len(labels))
 
 
-def _deal_out(labels: NDArray[Any], parts: int, seed: int) -> NDArray[np.int64]:
-    """A part for each object: classes are shuffled, laid one behind the other, and dealt out like cards."""
+def _assign_folds(labels: NDArray[Any], n_folds: int, seed: int) -> NDArray[np.int64]:
+    """Return the fold of each record: records are shuffled, sorted by class, and assigned to the folds in turn."""
     _, numbers, counts = np.unique(labels, return_inverse=True, return_counts=True)
     if counts.max(initial=0) < 2:
         raise ValueError(
-            f"none of the {len(counts)} classes has two objects, so that one could be held out; give more training data"
+            f"none of the {len(counts)} classes has two records, so none can be held out; give more training data"
         )
     shuffled = np.random.default_rng(seed).permutation(len(labels))
     by_class = shuffled[np.argsort(numbers[shuffled], kind="stable")]
-    part = np.empty(len(labels), dtype=np.int64)
-    part[by_class] = np.arange(len(labels)) % min(parts, counts.max())
-    return part
+    fold = np.empty(len(labels), dtype=np.int64)
+    fold[by_class] = np.arange(len(labels)) % min(n_folds, counts.max())
+    return fold
 
 
-def _concave_above(x: NDArray[np.int64], height: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The lowest concave line above the points, at the same places: their upper convex hull."""
+def _concave_envelope(x: NDArray[np.int64], height: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the height, at each x, of the lowest concave line above the points: their upper convex hull."""
     hull: list[int] = []
     for c in range(x.size):
         while len(hull) > 1:
@@ -233,8 +215,9 @@ def _concave_above(x: NDArray[np.int64], height: NDArray[np.float64]) -> NDArray
                 break
             hull.pop()  # b lies on or below the line from a to c
         hull.append(c)
-    return np.maximum.accumulate(np.interp(x, x[hull], height[hull]))  # rounding may break what never falls
+    return np.maximum.accumulate(np.interp(x, x[hull], height[hull]))  # rounding errors must not make it fall
 
 
 def _like(given: ArrayLike, values: Any) -> Any:
+    """Return values as a float if `given` is a number, else as an array."""
     return float(values) if np.ndim(given) == 0 else np.asarray(values)

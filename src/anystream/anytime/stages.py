@@ -1,4 +1,4 @@
-"""The numbers of steps after which answers are looked at."""
+"""Stages: the numbers of steps after which a classifier is evaluated."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def check_stages(stages: Iterable[int]) -> NDArray[np.int64]:
-    """Ascending whole numbers of steps from 0 on, as an array.
+    """Check that stages are ascending whole numbers of steps from 0 on; return them as an array.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.anytime.axes import new_axes
+from anystream.plotting import new_axes
 
 if TYPE_CHECKING:
     from anystream.bayes_tree.classifier import BayesTreeClassifier

@@ -7,10 +7,10 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
-from anystream.anytime.axes import percent
 from anystream.anytime.curve import AnytimeCurve
 from anystream.demo.loads import Load
 from anystream.demo.tables import mean_steps
+from anystream.plotting import percent
 
 ANYTIME, FIXED = "#0b7a8f", "#c2477f"
 
