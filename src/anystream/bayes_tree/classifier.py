@@ -248,7 +248,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
             self.forest_ = run_with_progress(
                 lambda placed, stop: self._build(plan, mapped, numbers, len(classes), placed, stop),
                 total=len(points),
-                what="building the trees",
+                description="building the trees",
             )
             self.plan_, self._metric = plan, metric
             self.classes_ = classes

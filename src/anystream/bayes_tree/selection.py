@@ -83,7 +83,7 @@ def choose(model: BayesTreeClassifier, points: NDArray[np.float64], labels: NDAr
         return trial.best([replace(best, root_weight=vote) for vote in votes])
 
     plans = len(metrics) * len(widths[:2]) + len(widths[1:]) + len(decisions) + len(votes)
-    return run_with_progress(judge, total=plans, what="choosing by held-out objects")
+    return run_with_progress(judge, total=plans, description="choosing by held-out objects")
 
 
 def _quarters(labels: NDArray[np.int32], seed: int) -> list[NDArray[np.int64]]:

@@ -129,7 +129,7 @@ class KAOGClassifier(GraphClassifierMixin, ClassifierMixin, BaseEstimator):
                 stop=stop,
             ),
             total=len(points),
-            what="finding neighbours",
+            description="finding neighbours",
         )
         self.classes_ = classes
         self.columns_ = self._column_names()

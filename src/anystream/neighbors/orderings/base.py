@@ -43,7 +43,9 @@ class OrderingTask:
         from anystream.progress import run_with_progress
 
         return run_with_progress(
-            lambda done, stop: self.native(name, done, stop), total=2 * len(self.labels), what="ordering the exemplars"
+            lambda done, stop: self.native(name, done, stop),
+            total=2 * len(self.labels),
+            description="ordering the exemplars",
         )
 
 
