@@ -298,7 +298,7 @@ def edit_content(data: bytes, rng: random.Random) -> bytes:
             edit_arrays(arrays, rng)
         version = int(fields["version"]) if rng.random() < 0.95 else rng.choice((1, 3, 999))
         return b"".join(container._encode(fields["kind"], version, metadata, arrays))
-    except (*DAMAGED, faults.Unfit):
+    except (*DAMAGED, faults.InvalidContent):
         return flip_bits(data, rng)
 
 

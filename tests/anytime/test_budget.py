@@ -70,12 +70,12 @@ def test_limits_always_fit_native_integers(steps, seconds, until):
 
 
 def test_the_clock_starts_when_the_call_does():
-    begun = Budget(seconds=3600).begin()
-    assert begun.seconds is None
-    assert begun.until == pytest.approx(time.monotonic() + 3600, abs=60)
-    assert Budget(seconds=3600, until=5.0).begin().until == 5.0
+    started = Budget(seconds=3600).start()
+    assert started.seconds is None
+    assert started.until == pytest.approx(time.monotonic() + 3600, abs=60)
+    assert Budget(seconds=3600, until=5.0).start().until == 5.0
     steps = Budget(steps=4)
-    assert steps.begin() is steps
+    assert steps.start() is steps
 
 
 def test_a_budget_shows_what_it_limits():

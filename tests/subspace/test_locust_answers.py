@@ -108,7 +108,7 @@ def test_categories_can_be_named():
 @pytest.mark.parametrize("column", ["city", 4])
 def test_a_categorical_column_that_a_table_lacks_is_refused(form, learn, column):
     model = form(categorical=[0, column])
-    with pytest.raises(ValueError, match=f"categorical names {column!r}, which is not there"):
+    with pytest.raises(ValueError, match=f"categorical names {column!r}, which does not exist"):
         getattr(model, learn)(*blobs(50))
     assert not hasattr(model, "columns_")
 

@@ -1,1 +1,28 @@
-"""The anytime contract: what every classifier of the library promises, and the checks of it."""
+"""The anytime contract: budgets, queries, answers, the base class of classifiers, and the checks of the contract."""
+
+from anystream._native import StopToken
+from anystream.anytime.answer import Answer, BatchResult
+from anystream.anytime.budget import Budget, BudgetLike
+from anystream.anytime.checks import check_anytime_classifier, yield_anytime_checks
+from anystream.anytime.classifier import AnytimeClassifier
+from anystream.anytime.curve import AnytimeCurve, anytime_curve
+from anystream.anytime.profile import PerformanceProfile, performance_profile
+from anystream.anytime.query import Query
+from anystream.anytime.river import RiverMixin
+
+__all__ = [
+    "Answer",
+    "AnytimeClassifier",
+    "AnytimeCurve",
+    "BatchResult",
+    "Budget",
+    "BudgetLike",
+    "PerformanceProfile",
+    "Query",
+    "RiverMixin",
+    "StopToken",
+    "anytime_curve",
+    "check_anytime_classifier",
+    "performance_profile",
+    "yield_anytime_checks",
+]

@@ -1,9 +1,9 @@
-"""What a classifier says about a batch, and how deep it got."""
+"""Result of classifying a batch of records."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,27 +11,27 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """The answers to a batch of records.
+    """Labels and probabilities of a batch of records, and the work they took.
 
     Parameters
     ----------
     labels : array of shape (n_records,)
-        The likeliest class of each record.
+        The most probable class of each record.
     proba : array of shape (n_records, n_classes)
         Probabilities in the order of the classifier's `classes_`; each row sums to 1.
     steps : array of shape (n_records,)
-        Steps that each record took.
+        Steps taken for each record.
     certified : array of shape (n_records,)
         True where no further step could change the label.
-    elapsed : float
-        Seconds that the call took.
+    elapsed_s : float
+        Duration of the call in seconds.
     """
 
     labels: NDArray[Any]
     proba: NDArray[np.float64]
     steps: NDArray[np.int64]
     certified: NDArray[np.bool_]
-    elapsed: float
+    elapsed_s: float
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -41,5 +41,23 @@ class Answer:
             return "Answer(no records)"
         return (
             f"Answer({len(self)} records, {self.steps.mean():.1f} steps on average, "
-            f"{self.certified.mean():.0%} certified, {self.elapsed * 1e3:.2f} ms)"
+            f"{self.certified.mean():.0%} certified, {self.elapsed_s * 1e3:.2f} ms)"
         )
+
+
+class BatchResult(NamedTuple):
+    """Return value of the hook `classify_records`: arrays with one row per record.
+
+    Parameters
+    ----------
+    proba : array of shape (n_records, n_classes)
+        Probabilities; each row sums to 1.
+    steps : array of shape (n_records,)
+        Steps taken.
+    certified : array of shape (n_records,)
+        True where no further step could change the label.
+    """
+
+    proba: NDArray[np.float64]
+    steps: NDArray[np.int64]
+    certified: NDArray[np.bool_]

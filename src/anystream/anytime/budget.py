@@ -1,4 +1,4 @@
-"""How much work an answer may cost."""
+"""Budget: limits on the work of a call."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ BudgetLike: TypeAlias = "Budget | int | timedelta | None"
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much work an answer may cost: any of four limits, whichever ends first.
+    """Limits on the work of a call: steps, time, an instant or a stop token, whichever ends it first.
 
     Parameters
     ----------
     steps : int, optional
-        Most steps per record. A step is the classifier's unit of work: one node read, one exemplar compared.
+        Maximum steps per record. A step is the classifier's unit of work: one node read, one exemplar compared.
     seconds : float or timedelta, optional
-        Most time for the whole call, from its beginning. The records of a batch share it evenly.
+        Maximum duration of the whole call, from its start. The records of a batch share it evenly.
     until : float, optional
         The instant at which the whole call must end, on the clock of `time.monotonic`.
     stop : StopToken, optional
@@ -31,8 +31,8 @@ class Budget:
 
     Notes
     -----
-    Without any limit the work goes on until nothing is left to do. With a limit of zero there is still an answer: that
-    of the smallest set-up.
+    Without any limit the work continues until no step is left. With a limit of zero every record still gets a label:
+    that of the smallest set-up.
 
     Examples
     --------
@@ -53,19 +53,19 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.steps is not None:
-            object.__setattr__(self, "steps", _count("steps", self.steps))
+            object.__setattr__(self, "steps", _check_count("steps", self.steps))
         if isinstance(self.seconds, timedelta):
             object.__setattr__(self, "seconds", self.seconds.total_seconds())
         if self.seconds is not None:
-            object.__setattr__(self, "seconds", _duration("seconds", self.seconds))
+            object.__setattr__(self, "seconds", _check_duration("seconds", self.seconds))
         if self.until is not None:
-            object.__setattr__(self, "until", _instant("until", self.until))
+            object.__setattr__(self, "until", _check_instant("until", self.until))
         if self.stop is not None and not isinstance(self.stop, StopToken):
-            raise TypeError(f"stop is {self.stop!r}; use an anystream.StopToken, which native code can look at")
+            raise TypeError(f"stop is {self.stop!r}; use an anystream.StopToken, which native code can read")
 
     @classmethod
     def of(cls, budget: BudgetLike) -> Budget:
-        """A budget from what callers write: a whole number is steps, a timedelta seconds, None no limit."""
+        """Return a Budget from a caller's value: an int is steps, a timedelta a duration, None no limit."""
         if isinstance(budget, Budget):
             return budget
         if budget is None:
@@ -81,33 +81,33 @@ class Budget:
 
     @property
     def timed(self) -> bool:
-        """Whether the clock or another thread can end the work, so that the depth of an answer can vary."""
+        """Whether the clock or another thread can end the work, so that the number of steps can vary."""
         return self.seconds is not None or self.until is not None or self.stop is not None
 
-    def begin(self) -> Budget:
-        """The same budget with the clock started: seconds become an instant."""
+    def start(self) -> Budget:
+        """Return the same budget with the clock started: `seconds` become an instant `until`."""
         if self.seconds is None:
             return self
         until = time.monotonic() + self.seconds
         return Budget(self.steps, None, until if self.until is None else min(until, self.until), self.stop)
 
     def limits(self) -> tuple[int, int, StopToken | None]:
-        """Steps, nanoseconds from now, and the token, as native calls take them; -1 is no limit."""
+        """Return steps, nanoseconds from now, and the token as native calls take them; -1 means no limit."""
         steps = -1 if self.steps is None else self.steps
         seconds = math.inf if self.seconds is None else self.seconds
         if self.until is not None:
             seconds = min(seconds, max(0.0, self.until - time.monotonic()))
-        return steps, -1 if seconds > _LONGEST_S else int(seconds * 1e9), self.stop
+        return steps, -1 if seconds > _MAX_S else int(seconds * 1e9), self.stop
 
     def __repr__(self) -> str:
         given = ((name, getattr(self, name)) for name in ("steps", "seconds", "until", "stop"))
         return f"Budget({', '.join(f'{name}={value!r}' for name, value in given if value is not None)})"
 
 
-_LONGEST_S = 1e9  # three decades: what lies beyond is no limit
+_MAX_S = 1e9  # 30 years; a longer time counts as no limit
 
 
-def _count(name: str, value: object) -> int:
+def _check_count(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} is {value!r}; use a whole number")
     if value < 0:
@@ -115,7 +115,7 @@ def _count(name: str, value: object) -> int:
     return min(int(value), 2**62)
 
 
-def _instant(name: str, value: object) -> float:
+def _check_instant(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} is {value!r}; use a number of seconds")
     if math.isnan(value):
@@ -123,8 +123,8 @@ def _instant(name: str, value: object) -> float:
     return float(value)
 
 
-def _duration(name: str, value: object) -> float:
-    seconds = _instant(name, value)
+def _check_duration(name: str, value: object) -> float:
+    seconds = _check_instant(name, value)
     if seconds < 0:
         raise ValueError(f"{name} is {seconds}; use 0 or more, or leave it out for no limit")
     return seconds

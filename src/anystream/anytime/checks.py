@@ -1,6 +1,6 @@
-"""The anytime contract as executable checks, for our classifiers and for anybody's.
+"""Executable checks of the anytime contract, for the library's classifiers and for users' own.
 
-Each check is a function of an unfitted estimator; it raises AssertionError with the broken promise in words.
+Each check is a function of an unfitted estimator and raises AssertionError with the broken promise in its message.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def check_anytime_classifier(estimator: Any) -> None:
     ----------
     estimator : classifier
         Unfitted, with `fit`, `predict`, `predict_proba`, `classify`, `staged_predict_proba` and `query`. Features are
-        numbers; there are up to three classes. `partial_fit`, `snapshot`, `save` and `merge` are checked if they are
-        there.
+        numbers; there are up to three classes. `partial_fit`, `snapshot`, `save` and `merge` are checked if the
+        classifier has them.
 
     Raises
     ------
     AssertionError
-        With the promise that is broken.
+        With the broken promise.
 
     Examples
     --------
@@ -51,13 +51,13 @@ def check_anytime_classifier(estimator: Any) -> None:
 
 
 def yield_anytime_checks(estimator: Any) -> Iterator[partial[None]]:
-    """The checks one by one, each ready to be called; ``check.func.__name__`` says which it is."""
+    """Yield the checks, each ready to be called; ``check.func.__name__`` is its name."""
     for check in _CHECKS:
         yield partial(check, clone(estimator))
 
 
 def three_clusters(n: int = 150, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """Small data that every classifier should learn: three overlapping clusters, named by words."""
+    """Return small data that every classifier should learn: three overlapping clusters with text labels."""
     random = np.random.default_rng(seed)
     centres = np.array([[0.0, 0.0, 0.0], [4.0, 0.0, 1.0], [0.0, 4.0, -1.0]])
     number = random.integers(0, 3, n)
@@ -65,19 +65,19 @@ def three_clusters(n: int = 150, seed: int = 0) -> tuple[NDArray[np.float64], ND
     return centres[number] + random.normal(size=(n, 3)), np.array(["ant", "bee", "cat"])[number]
 
 
-def check_there_is_always_an_answer(estimator: Any) -> None:
+def check_every_record_gets_a_label_at_budget_0(estimator: Any) -> None:
     """Budget 0 gives a label and probabilities for every record, in no steps."""
     X, y = three_clusters()
     answer = estimator.fit(X, y).classify(X, budget=0)
     assert isinstance(answer, Answer), "classify must return an Answer"
     _assert_probabilities(answer.proba, (len(X), len(estimator.classes_)))
-    assert np.array_equal(answer.steps, np.zeros(len(X))), "an answer at budget 0 must take no steps"
+    assert np.array_equal(answer.steps, np.zeros(len(X))), "classifying at budget 0 must take no steps"
     assert set(answer.labels) <= set(estimator.classes_), "labels must be classes"
-    assert answer.elapsed >= 0, "elapsed must be a time"
+    assert answer.elapsed_s >= 0, "elapsed_s must be a duration"
 
 
-def check_labels_are_the_likeliest_classes(estimator: Any) -> None:
-    """The label of an answer has the highest probability, the first of equals."""
+def check_labels_are_the_most_probable_classes(estimator: Any) -> None:
+    """The label has the highest probability, the first of equals."""
     X, y = three_clusters()
     estimator.fit(X, y)
     for budget in (0, 1, 7, None):
@@ -88,18 +88,18 @@ def check_labels_are_the_likeliest_classes(estimator: Any) -> None:
 
 
 def check_steps_are_counted_exactly(estimator: Any) -> None:
-    """A record takes as many steps as the budget allows, fewer only if it needs no more."""
+    """A record takes as many steps as the budget allows, fewer only if its label is certified."""
     X, y = three_clusters()
     estimator.fit(X, y)
     for budget in (1, 2, 5, 17, 40):
         answer = estimator.classify(X, budget=budget)
         assert (answer.steps <= budget).all(), f"more than {budget} steps were taken"
         unfinished = answer.steps < budget
-        assert answer.certified[unfinished].all(), f"fewer than {budget} steps, but the answer is not certified"
+        assert answer.certified[unfinished].all(), f"fewer than {budget} steps, but the label is not certified"
 
 
 def check_steps_add_up(estimator: Any) -> None:
-    """refine(a) and then refine(b) is refine(a + b), bit for bit, and reading answers changes nothing."""
+    """refine(a) followed by refine(b) equals refine(a + b), bit for bit, and reading results changes nothing."""
     X, y = three_clusters()
     estimator.fit(X, y)
     for x in X[:10]:
@@ -113,7 +113,7 @@ def check_steps_add_up(estimator: Any) -> None:
 
 
 def check_queries_equal_batches(estimator: Any) -> None:
-    """A query, a batch and the stages of a batch give the same answers."""
+    """A query, a batch and the stages of a batch give the same results."""
     X, y = three_clusters()
     estimator.fit(X, y)
     stages = [0, 1, 4, 11, 33]
@@ -129,8 +129,8 @@ def check_queries_equal_batches(estimator: Any) -> None:
             assert query.label == answer.labels[i], "a query and a batch decide differently"
 
 
-def check_batches_do_not_matter(estimator: Any) -> None:
-    """A record's answer does not depend on the other records, their order, or the number of threads."""
+def check_results_do_not_depend_on_the_batch(estimator: Any) -> None:
+    """The result of a record does not depend on the other records, their order, or the number of threads."""
     X, y = three_clusters()
     estimator.fit(X, y)
     whole = estimator.predict_proba(X, budget=9)
@@ -144,7 +144,7 @@ def check_batches_do_not_matter(estimator: Any) -> None:
 
 
 def check_training_is_repeatable(estimator: Any) -> None:
-    """Fitting twice on the same data gives the same answers, on any number of threads."""
+    """Fitting twice on the same data gives the same results, on any number of threads."""
     X, y = three_clusters()
     first = clone(estimator).fit(X, y).predict_proba(X, budget=9)
     if "n_jobs" in estimator.get_params():
@@ -153,7 +153,7 @@ def check_training_is_repeatable(estimator: Any) -> None:
 
 
 def check_queries_can_be_suspended(estimator: Any) -> None:
-    """A query goes on, bit for bit, after pickling and from its state."""
+    """A query continues, bit for bit, after pickling and from its state."""
     X, y = three_clusters()
     estimator.fit(X, y)
     for steps in (0, 3, 25):
@@ -168,27 +168,29 @@ def check_queries_can_be_suspended(estimator: Any) -> None:
 
 
 def check_deadlines_end_the_work(estimator: Any) -> None:
-    """Time in the past leaves the answer of budget 0; a little time leaves a valid answer."""
+    """A deadline in the past gives the result of budget 0; a little time gives a valid result."""
     X, y = three_clusters()
     estimator.fit(X, y)
     least = estimator.predict_proba(X, budget=0)
     for budget in (Budget(seconds=0), Budget(until=time.monotonic() - 1), timedelta(0)):
         answer = estimator.classify(X, budget=budget)
-        assert np.array_equal(answer.proba, least), f"{budget} must give the answer of budget 0"
+        assert np.array_equal(answer.proba, least), f"{budget} must give the result of budget 0"
     answer = estimator.classify(X, budget=Budget(seconds=0.02))
     _assert_probabilities(answer.proba, least.shape)
     both = estimator.classify(X, budget=Budget(steps=2, seconds=60))
-    assert both.steps.max() <= 2, "of several limits the first must end the work"
+    assert both.steps.max() <= 2, "of several limits the first one reached must end the work"
 
 
 def check_work_can_be_stopped(estimator: Any) -> None:
-    """A token ends the work, before it begins and while it goes on in another thread."""
+    """A token ends the work, before it starts and while it runs in another thread."""
     X, y = three_clusters()
     estimator.fit(X, y)
     token = StopToken()
     token.set()
     answer = estimator.classify(X, budget=Budget(stop=token))
-    assert np.array_equal(answer.proba, estimator.predict_proba(X, budget=0)), "a set token must give budget 0"
+    assert np.array_equal(answer.proba, estimator.predict_proba(X, budget=0)), (
+        "a set token must give the result of budget 0"
+    )
     assert estimator.query(X[0]).refine(Budget(stop=token)).steps == 0, "a set token must stop a query"
     token.clear()
     many = np.tile(X, (200, 1))
@@ -202,11 +204,11 @@ def check_work_can_be_stopped(estimator: Any) -> None:
 
 
 def check_exhaustion_is_final(estimator: Any) -> None:
-    """Without a limit the work ends by itself; certified labels are those of the end."""
+    """Without a limit the work ends by itself; certified labels equal those of the exhausted query."""
     X, y = three_clusters()
     estimator.fit(X, y)
     end = estimator.classify(X, budget=Budget())
-    assert end.certified.all(), "exhausted answers must be certified"
+    assert end.certified.all(), "exhausted records must be certified"
     query = estimator.query(X[0]).refine()
     assert query.certified, "a query without a limit must end certified"
     steps, proba = query.steps, query.proba
@@ -220,8 +222,8 @@ def check_exhaustion_is_final(estimator: Any) -> None:
         assert np.array_equal(answer.labels[sure], end.labels[sure]), "a certified label changed with more work"
 
 
-def check_answers_are_pure(estimator: Any) -> None:
-    """Asking changes neither the model nor the records, and many threads may ask at once."""
+def check_classifying_changes_nothing(estimator: Any) -> None:
+    """Classifying changes neither the model nor the records, and many threads may classify at once."""
     X, y = three_clusters()
     estimator.fit(X, y)
     before, records = pickle.dumps(estimator), X.copy()
@@ -235,17 +237,17 @@ def check_answers_are_pure(estimator: Any) -> None:
     assert len(results) == 4, "a thread failed"
     assert all(np.array_equal(result, expected) for result in results), "threads disturb each other"
     estimator.query(X[0]).refine(5)
-    assert pickle.dumps(estimator) == before, "asking changed the model"
-    assert np.array_equal(X, records), "asking changed the records"
+    assert pickle.dumps(estimator) == before, "classifying changed the model"
+    assert np.array_equal(X, records), "classifying changed the records"
 
 
 def check_queries_keep_their_model(estimator: Any) -> None:
-    """A query that was opened before the model learned on, or was fitted anew, answers from the model as it was."""
+    """A query that was opened before the model learned more, or was fitted again, uses the model as it was."""
     X, y = three_clusters()
     query = estimator.fit(X, y).query(X[0]).refine(4)
     label = query.label
     estimator.fit(X, np.array([f"another {each}" for each in y]))
-    assert query.label == label, "fitting the model anew changed the classes of a query that was open"
+    assert query.label == label, "fitting the model again changed the classes of an open query"
     if not hasattr(estimator, "partial_fit"):
         return
     estimator.fit(X, y)
@@ -253,11 +255,11 @@ def check_queries_keep_their_model(estimator: Any) -> None:
     query = estimator.query(X[0]).refine(4)
     later_X, later_y = three_clusters(60, seed=1)
     estimator.partial_fit(later_X, later_y)
-    assert np.array_equal(query.refine(5).proba, expected.proba), "learning reached a query that was open"
+    assert np.array_equal(query.refine(5).proba, expected.proba), "learning changed an open query"
 
 
-def check_snapshots_stay_as_they_are(estimator: Any) -> None:
-    """A snapshot answers alike whatever the model learns, and the model whatever the snapshot does."""
+def check_snapshots_do_not_change(estimator: Any) -> None:
+    """Learning changes neither a snapshot through the model nor the model through a snapshot."""
     if not (hasattr(estimator, "partial_fit") and hasattr(estimator, "snapshot")):
         return
     X, y = three_clusters()
@@ -265,14 +267,14 @@ def check_snapshots_stay_as_they_are(estimator: Any) -> None:
     snapshot = estimator.fit(X, y).snapshot()
     expected = snapshot.predict_proba(X)
     estimator.partial_fit(later_X + 9.0, later_y)
-    assert np.array_equal(snapshot.predict_proba(X), expected), "learning reached a snapshot"
+    assert np.array_equal(snapshot.predict_proba(X), expected), "learning changed a snapshot"
     expected = estimator.predict_proba(X)
     snapshot.partial_fit(later_X - 9.0, later_y)
-    assert np.array_equal(estimator.predict_proba(X), expected), "what a snapshot learned reached the model"
+    assert np.array_equal(estimator.predict_proba(X), expected), "what a snapshot learned changed the model"
 
 
-def check_learning_goes_on(estimator: Any) -> None:
-    """Batches and single rows of partial_fit agree; new labels may appear."""
+def check_learning_continues(estimator: Any) -> None:
+    """partial_fit of a batch equals that of its records one by one; new labels may appear."""
     if not hasattr(estimator, "partial_fit"):
         return
     X, y = three_clusters()
@@ -283,18 +285,18 @@ def check_learning_goes_on(estimator: Any) -> None:
     estimator.partial_fit(X[50:80], y[50:80])
     for i in range(50, 80):
         one_by_one.partial_fit(X[i : i + 1], y[i : i + 1])
-    assert list(estimator.classes_)[: len(before)] == before, "known classes must keep their places"
+    assert list(estimator.classes_)[: len(before)] == before, "known classes must keep their positions"
     assert "cat" in estimator.classes_, "a new label must become a class"
     columns = [list(one_by_one.classes_).index(label) for label in estimator.classes_]
     np.testing.assert_allclose(
         estimator.predict_proba(X, budget=9),
         one_by_one.predict_proba(X, budget=9)[:, columns],
-        err_msg="a batch and its rows one by one must teach the same",
+        err_msg="a batch and its records one by one must give the same model",
     )
 
 
 def check_models_can_be_saved(estimator: Any) -> None:
-    """A model that was saved answers alike when it is loaded, read or mapped, and learns on."""
+    """A saved model gives the same results when it is loaded, read or mapped, and learns further."""
     if not hasattr(estimator, "save"):
         return
     from anystream.model_file import read_model
@@ -305,8 +307,8 @@ def check_models_can_be_saved(estimator: Any) -> None:
         path = Path(folder) / "model.safetensors"
         estimator.save(path)
         for mapped in (False, True):
-            twin = type(estimator)._from_file(read_model(path, mmap=mapped), mapped=mapped)
-            loaded, saved = (  # by their names, since one may be an estimator
+            twin = type(estimator).from_file(read_model(path, mmap=mapped), mapped=mapped)
+            loaded, saved = (  # as text, because a parameter may be an estimator
                 {name: repr(value) for name, value in model.get_params().items()} for model in (twin, estimator)
             )
             assert loaded == saved, "parameters differ after loading"
@@ -318,19 +320,19 @@ def check_models_can_be_saved(estimator: Any) -> None:
 
 
 def check_models_can_be_merged(estimator: Any) -> None:
-    """Models of parts make a model of the whole that knows all classes."""
+    """Models of parts merge into a model of the whole that has all classes."""
     if not hasattr(estimator, "merge"):
         return
     X, y = three_clusters()
     parts = [clone(estimator).fit(X[part], y[part]) for part in (y == "ant", y != "ant")]
     whole = type(estimator).merge(parts)
-    assert set(whole.classes_) == set(y), "a merged model must know the classes of all parts"
+    assert set(whole.classes_) == set(y), "a merged model must have the classes of all parts"
     right = (whole.predict(X, budget=Budget()) == y).mean()
     assert right > 0.8, f"a merged model must have learned from all parts, but only {right:.0%} are right"
 
 
 def check_missing_values_are_left_out(estimator: Any) -> None:
-    """Records with missing values, even with nothing else, get an answer."""
+    """Records with missing values, even with nothing else, get a label."""
     if not estimator.__sklearn_tags__().input_tags.allow_nan:
         return
     X, y = three_clusters()
@@ -338,13 +340,13 @@ def check_missing_values_are_left_out(estimator: Any) -> None:
     holes = X.copy()
     holes[::2, 2] = np.nan
     right = (estimator.predict(holes) == y).mean()
-    assert right > 0.7, f"one missing feature of three must not ruin the answers, but only {right:.0%} are right"
+    assert right > 0.7, f"one missing feature of three must not ruin the labels, but only {right:.0%} are right"
     nothing = np.full((1, 3), np.nan)
     _assert_probabilities(estimator.predict_proba(nothing), (1, len(estimator.classes_)))
 
 
-def check_bad_budgets_are_refused(estimator: Any) -> None:
-    """Nonsense is refused with an error, before any work."""
+def check_invalid_budgets_are_rejected(estimator: Any) -> None:
+    """Invalid budgets raise an error before any work."""
     X, y = three_clusters(30)
     estimator.fit(X, y)
     for budget in (-1, 1.5, "soon", True):
@@ -352,29 +354,51 @@ def check_bad_budgets_are_refused(estimator: Any) -> None:
             estimator.predict(X, budget=budget)
         except (TypeError, ValueError):
             continue
-        raise AssertionError(f"a budget of {budget!r} must be refused")
+        raise AssertionError(f"a budget of {budget!r} must be rejected")
+
+
+def check_failed_learning_is_rolled_back(estimator: Any) -> None:
+    """If fit or partial_fit raises, the model gives the same results as before and can learn further."""
+    X, y = three_clusters()
+    estimator.fit(X, y)
+    expected = estimator.predict_proba(X, budget=9)
+    infinite = X.copy()
+    infinite[7, 1] = np.inf
+    methods = [estimator.fit] + ([estimator.partial_fit] if hasattr(estimator, "partial_fit") else [])
+    for learn in methods:
+        for records, labels, fault in ((infinite, y, "an infinite value"), (X[:, :2], y[:-1], "too few labels")):
+            try:
+                learn(records, labels)
+            except ValueError:
+                pass
+            else:
+                raise AssertionError(f"{learn.__name__} must raise ValueError on {fault}")
+            assert np.array_equal(estimator.predict_proba(X, budget=9), expected), (
+                f"{learn.__name__} raised on {fault} but changed the model"
+            )
 
 
 _CHECKS: tuple[Check, ...] = (
-    check_there_is_always_an_answer,
-    check_labels_are_the_likeliest_classes,
+    check_every_record_gets_a_label_at_budget_0,
+    check_labels_are_the_most_probable_classes,
     check_steps_are_counted_exactly,
     check_steps_add_up,
     check_queries_equal_batches,
-    check_batches_do_not_matter,
+    check_results_do_not_depend_on_the_batch,
     check_training_is_repeatable,
     check_queries_can_be_suspended,
     check_deadlines_end_the_work,
     check_work_can_be_stopped,
     check_exhaustion_is_final,
-    check_answers_are_pure,
+    check_classifying_changes_nothing,
     check_queries_keep_their_model,
-    check_snapshots_stay_as_they_are,
-    check_learning_goes_on,
+    check_snapshots_do_not_change,
+    check_learning_continues,
     check_models_can_be_saved,
     check_models_can_be_merged,
     check_missing_values_are_left_out,
-    check_bad_budgets_are_refused,
+    check_invalid_budgets_are_rejected,
+    check_failed_learning_is_rolled_back,
 )
 
 

@@ -1,16 +1,16 @@
-"""Which values the features of records may have."""
+"""Range check of feature values."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-LARGEST = 1e100
-"""Features beyond this are refused: their squares would leave the range of a double."""
+MAX_VALUE = 1e100
+"""Largest magnitude of a feature: the square of a larger one would overflow a double."""
 
 
-def check_feature_values(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The rows, if a model can learn from them: NaN is a missing value, and all others are no larger than `LARGEST`.
+def check_feature_values(records: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the records if every value is NaN (missing) or within `MAX_VALUE`; else raise ValueError.
 
     Examples
     --------
@@ -19,11 +19,11 @@ def check_feature_values(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     ...
     ValueError: a feature is -1e+200, beyond 1e+100; rescale the data or mark the value as missing (NaN)
     """
-    beyond = rows[np.abs(rows) > LARGEST]
+    beyond = records[np.abs(records) > MAX_VALUE]
     if beyond.size == 0:
-        return rows
+        return records
     if np.isinf(beyond).any():
         raise ValueError("a record holds an infinite value; use NaN for a missing one")
     raise ValueError(
-        f"a feature is {beyond[0]:g}, beyond {LARGEST:g}; rescale the data or mark the value as missing (NaN)"
+        f"a feature is {beyond[0]:g}, beyond {MAX_VALUE:g}; rescale the data or mark the value as missing (NaN)"
     )

@@ -1,4 +1,4 @@
-"""One classification in the hand: always an answer, a better one with every step."""
+"""Query: one record being classified step by step."""
 
 from __future__ import annotations
 
@@ -12,22 +12,26 @@ from anystream.anytime.budget import BudgetLike
 
 
 class Query(ABC):
-    """One record being classified. It has an answer from the beginning and can be stopped, stored and resumed.
+    """One record being classified. It has a label from the start and can be stopped, stored and resumed.
 
-    ``refine(a)`` and then ``refine(b)`` is ``refine(a + b)``, bit for bit. Reading `label`, `proba` or `state` changes
-    nothing. A query keeps the model as it was when the query was opened, even if the model learns on. Pickling one
-    pickles its model too; `state` is what there is to store when the model is at hand elsewhere, and
-    ``model.query(state=…)`` goes on from it.
+    ``refine(a)`` followed by ``refine(b)`` equals ``refine(a + b)``, bit for bit. Reading `label`, `proba` or `state`
+    changes nothing. A query keeps using the model as it was when the query was opened, even if the model learns more.
+    Pickling a query pickles its model too. To store a query without the model, keep its `state` and pass it to
+    ``model.query(state=…)`` later.
     """
+
+    __slots__ = ("_model",)
+
+    _model: Any  # the classifier that opened the query, needed for pickling only; set by `AnytimeClassifier.query`
 
     @abstractmethod
     def refine(self, budget: BudgetLike = None) -> Self:
-        """Spend `budget` (None: all that is useful) on a better answer; return the query itself."""
+        """Take steps within `budget` (None: until nothing is left to do); return the query itself."""
 
     @property
     @abstractmethod
     def label(self) -> Any:
-        """The likeliest class so far."""
+        """The most probable class so far."""
 
     @property
     @abstractmethod
@@ -47,13 +51,21 @@ class Query(ABC):
     @property
     @abstractmethod
     def exhausted(self) -> bool:
-        """Whether nothing is left to do."""
+        """Whether no step is left."""
 
     @property
     @abstractmethod
     def state(self) -> Any:
-        """What is needed, beside the model, to go on later; small and picklable."""
+        """A small, picklable value from which the model can resume the query."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _resume, (self._model, self.state)
 
     def __repr__(self) -> str:
         end = ", exhausted" if self.exhausted else ", certified" if self.certified else ""
         return f"{type(self).__name__}(label={self.label!r}, p={self.proba.max():.3f}, steps={self.steps}{end})"
+
+
+def _resume(model: Any, state: Any) -> Query:
+    query: Query = model.query(state=state)
+    return query

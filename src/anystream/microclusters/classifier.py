@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from anystream import _native
-from anystream.anytime.parameters import real_number, whole_number
-from anystream.anytime.stream_model import StreamClassifier
+from anystream.estimators.parameters import check_float, check_int
+from anystream.estimators.stream_classifier import StreamClassifier
 from anystream.microclusters.arrays import CLUSTER_ARRAYS
 
 
@@ -76,8 +76,8 @@ class MicroClusterClassifier(StreamClassifier):
     """
 
     kind: ClassVar[str] = "micro-clusters"
-    _native_model: ClassVar[Any] = _native.MicroClusters
-    _arrays: ClassVar[Any] = CLUSTER_ARRAYS
+    native_model: ClassVar[Any] = _native.MicroClusters
+    array_specs: ClassVar[Any] = CLUSTER_ARRAYS
 
     def __init__(
         self,
@@ -104,17 +104,19 @@ class MicroClusterClassifier(StreamClassifier):
         self.budget = budget
         self.n_jobs = n_jobs
 
-    def _model_settings(self) -> Any:
+    def model_settings(self) -> Any:
+        """Return the native settings for learning."""
         return _native.MicroClusterSettings(
-            n_clusters=whole_number("n_clusters", self.n_clusters, 1),
-            boundary=real_number("boundary", self.boundary),
-            stale_after=whole_number("stale_after", self.stale_after, 1),
-            snapshot_every=whole_number("snapshot_every", self.snapshot_every, 1),
-            snapshots_per_order=whole_number("snapshots_per_order", self.snapshots_per_order, 1),
-            choose_every=whole_number("choose_every", self.choose_every, 1),
-            hold_back=whole_number("hold_back", self.hold_back, 2),
+            n_clusters=check_int("n_clusters", self.n_clusters, 1),
+            boundary=check_float("boundary", self.boundary),
+            stale_after=check_int("stale_after", self.stale_after, 1),
+            snapshot_every=check_int("snapshot_every", self.snapshot_every, 1),
+            snapshots_per_order=check_int("snapshots_per_order", self.snapshots_per_order, 1),
+            choose_every=check_int("choose_every", self.choose_every, 1),
+            hold_back=check_int("hold_back", self.hold_back, 2),
             standardise=bool(self.standardise),
         )
 
-    def _query_settings(self) -> Any:
+    def query_settings(self) -> Any:
+        """Return the native settings for queries."""
         return _native.MicroClusterQuerySettings()

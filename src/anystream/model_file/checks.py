@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from anystream._native import ModelFileError
 from anystream.model_file.container import CODES, DTYPE_NAMES, ModelFile
-from anystream.model_file.faults import RESTORE, Unfit, short
+from anystream.model_file.errors import RESTORE, InvalidContent, short
 
 _CHUNK = 2**18  # values that are looked at together
 _T = TypeVar("_T")
@@ -160,14 +160,14 @@ def check_arrays(
     found, known = model_file.arrays, dict(sizes or {})
     try:
         if lacking := specs.keys() - found.keys():
-            raise Unfit(f"it lacks the arrays {short(sorted(lacking))}")
+            raise InvalidContent(f"it lacks the arrays {short(sorted(lacking))}")
         if surplus := found.keys() - specs.keys():
-            raise Unfit(f"it has arrays that do not belong, {short(sorted(surplus))}")
+            raise InvalidContent(f"it has arrays that do not belong, {short(sorted(surplus))}")
         for name, spec in specs.items():
             _check_shape(name, found[name], spec, known)
         for name, spec in specs.items():  # now that all sizes are known
             _check_values(name, found[name], spec, known)
-    except Unfit as problem:
+    except InvalidContent as problem:
         raise ModelFileError(f"{model_file.path}: {problem}") from None
     return {name: found[name] for name in specs}, known
 
@@ -175,7 +175,7 @@ def check_arrays(
 def _check_shape(name: str, array: NDArray[Any], spec: ArraySpec, known: dict[str, int]) -> None:
     """Compare dtype and shape, and add the sizes seen for the first time to `known`."""
     if array.dtype != np.dtype(spec.dtype):
-        raise Unfit(f"array {name!r} has dtype {array.dtype}, expected {spec.dtype}")
+        raise InvalidContent(f"array {name!r} has dtype {array.dtype}, expected {spec.dtype}")
     fits = array.ndim == len(spec.shape)
     symbols = set()
     for size, wanted in zip(array.shape, spec.shape, strict=False):
@@ -188,7 +188,7 @@ def _check_shape(name: str, array: NDArray[Any], spec: ArraySpec, known: dict[st
     if not fits:
         values = "".join(f", {symbol} = {known[symbol]}" for symbol in sorted(symbols))
         wanted_shape = str(spec.shape).replace("'", "")
-        raise Unfit(f"array {name!r} has shape {array.shape}, expected {wanted_shape}{values}")
+        raise InvalidContent(f"array {name!r} has shape {array.shape}, expected {wanted_shape}{values}")
 
 
 def _check_values(name: str, array: NDArray[Any], spec: ArraySpec, known: Mapping[str, int]) -> None:
@@ -210,11 +210,11 @@ def _check_values(name: str, array: NDArray[Any], spec: ArraySpec, known: Mappin
             bad = next(i for i, value in enumerate(part.tolist()) if not at_least <= value <= at_most)
             index = ", ".join(str(axis) for axis in np.unravel_index(start + bad, array.shape))
             allowed = _range_text(low, high, spec.finite)
-            raise Unfit(f"array {name!r} has {part[bad]} at index ({index}), allowed is {allowed}")
+            raise InvalidContent(f"array {name!r} has {part[bad]} at index ({index}), allowed is {allowed}")
         if not rises.all():
             bad = int(np.argmin(rises))
             fall = f"{part[bad]} to {part[bad + 1]} at index ({start + bad + 1})"
-            raise Unfit(f"array {name!r} falls from {fall}, allowed is to stay or rise")
+            raise InvalidContent(f"array {name!r} falls from {fall}, allowed is to stay or rise")
 
 
 def _resolve(name: str, bound: float | str | None, known: Mapping[str, int]) -> float | None:

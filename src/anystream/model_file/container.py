@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream._native import ModelFileError
-from anystream.model_file.faults import Unfit, short
+from anystream.model_file.errors import InvalidContent, short
 from anystream.model_file.replace_file import replace_file
 from anystream.model_file.strict_json import dump, parse_json
 
@@ -137,8 +137,8 @@ def write_model(
     try:
         chunks = _encode(kind, version, metadata, arrays)
         if target.exists() and not target.is_file():
-            raise Unfit("there is a folder or a device of this name", "name a file")
-    except Unfit as problem:
+            raise InvalidContent("there is a folder or a device of this name", "name a file")
+    except InvalidContent as problem:
         raise ModelFileError(f"{path}: not written: {problem}") from None
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "No such folder; create it first", str(target.parent))
@@ -168,10 +168,10 @@ def read_model(path: str | os.PathLike[str], *, mmap: bool = True, verify: bool 
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):  # asked before opening: a pipe would wait for its writer
-            raise Unfit("it is a folder or a device", "name the model file itself")
+            raise InvalidContent("it is a folder or a device", "name the model file itself")
         with open(path, "rb") as file:
             return _read(Path(path), file, mmap, verify=not mmap if verify is None else verify)
-    except Unfit as problem:
+    except InvalidContent as problem:
         raise ModelFileError(f"{path}: {problem}") from None
     except FileNotFoundError:
         raise
@@ -183,7 +183,7 @@ def _read(path: Path, file: BufferedReader, mmap: bool, verify: bool) -> ModelFi
     size = os.fstat(file.fileno()).st_size
     header_size = int.from_bytes(file.read(8), "little")
     if not 2 <= header_size <= min(size - 8, _MAX_HEADER) or header_size % 8:
-        raise Unfit(
+        raise InvalidContent(
             f"of its {size} bytes it takes {header_size} for the header, allowed are multiples of 8 "
             f"up to {_MAX_HEADER}: it is cut short or no model"
         )
@@ -193,12 +193,12 @@ def _read(path: Path, file: BufferedReader, mmap: bool, verify: bool) -> ModelFi
     checksums = _check_header_sum(fields, entries)
     metadata = parse_json(fields["metadata"].encode(), _METADATA_DEPTH)
     if type(metadata) is not dict:
-        raise Unfit(f"its metadata is {short(metadata)} instead of an object")
+        raise InvalidContent(f"its metadata is {short(metadata)} instead of an object")
     payload = _map(file, size)[8 + header_size :] if mmap else _copy(file, payload_size)
     if verify:
         for name, _, _, begin, end in entries:
             if f"{zlib.crc32(payload[begin:end].data):08x}" != checksums[name]:
-                raise Unfit(f"array {short(name)} differs from its checksum {short(checksums[name])}")
+                raise InvalidContent(f"array {short(name)} differs from its checksum {short(checksums[name])}")
     arrays = {
         name: payload[begin:end].view(_DTYPES[code]).reshape(shape)
         for name, code, shape, begin, end in entries
@@ -211,18 +211,18 @@ def _map(file: BufferedReader, size: int) -> NDArray[np.uint8]:
     try:
         return np.frombuffer(memory_map.mmap(file.fileno(), size, access=memory_map.ACCESS_READ), np.uint8)
     except ValueError:  # shorter than a moment ago
-        raise Unfit("it changed while being read", "read it again") from None
+        raise InvalidContent("it changed while being read", "read it again") from None
 
 
 def _copy(file: BufferedReader, size: int) -> NDArray[np.uint8]:
     try:
         memory = np.empty(size + _ALIGNMENT, np.uint8)
     except MemoryError:
-        raise Unfit(f"its {size} bytes do not fit in memory", "read it with mmap=True") from None
+        raise InvalidContent(f"its {size} bytes do not fit in memory", "read it with mmap=True") from None
     start = -memory.ctypes.data % _ALIGNMENT
     payload = memory[start : start + size]
     if file.readinto(payload.data) != size:
-        raise Unfit("it changed while being read", "read it again")
+        raise InvalidContent("it changed while being read", "read it again")
     memory.flags.writeable = payload.flags.writeable = False
     return payload
 
@@ -230,42 +230,42 @@ def _copy(file: BufferedReader, size: int) -> NDArray[np.uint8]:
 def _parse_header(header: bytes, payload_size: int) -> tuple[dict[str, str], list[_Entry]]:
     """The ``__metadata__`` and the arrays in the order of the payload, which they must fill exactly."""
     if not header.startswith(b"{"):
-        raise Unfit(f"its header begins with {header[:1]!r} instead of a brace")
+        raise InvalidContent(f"its header begins with {header[:1]!r} instead of a brace")
     content = parse_json(header, _HEADER_DEPTH)
     fields = content.pop("__metadata__", {})
     if type(fields) is not dict or not all(type(value) is str for value in fields.values()):
-        raise Unfit(f"__metadata__ is {short(fields)} instead of an object of strings")
+        raise InvalidContent(f"__metadata__ is {short(fields)} instead of an object of strings")
     entries = [_parse_entry(name, entry) for name, entry in content.items()]
     entries.sort(key=lambda entry: (entry.begin, entry.end))
     reached = 0
     for entry in entries:
         if entry.begin != reached:
-            raise Unfit(f"array {short(entry.name)} begins at byte {entry.begin} instead of {reached}")
+            raise InvalidContent(f"array {short(entry.name)} begins at byte {entry.begin} instead of {reached}")
         reached = entry.end
     if reached != payload_size:
-        raise Unfit(f"its arrays have {reached} bytes and its payload {payload_size}")
+        raise InvalidContent(f"its arrays have {reached} bytes and its payload {payload_size}")
     return fields, entries
 
 
 def _parse_entry(name: str, entry: Any) -> _Entry:
     where = f"array {short(name)}"
     if type(entry) is not dict or entry.keys() != {"dtype", "shape", "data_offsets"}:
-        raise Unfit(f"{where} is {short(entry)} instead of dtype, shape and data_offsets")
+        raise InvalidContent(f"{where} is {short(entry)} instead of dtype, shape and data_offsets")
     code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if type(code) is not str or code not in _DTYPES:
-        raise Unfit(f"{where} has dtype {short(code)}, allowed are {', '.join(_DTYPES)}")
+        raise InvalidContent(f"{where} has dtype {short(code)}, allowed are {', '.join(_DTYPES)}")
     if type(shape) is not list or len(shape) > _MAX_AXES or not all(map(_is_size, shape)):
-        raise Unfit(f"{where} has shape {short(shape)} instead of up to {_MAX_AXES} sizes")
+        raise InvalidContent(f"{where} has shape {short(shape)} instead of up to {_MAX_AXES} sizes")
     if type(offsets) is not list or len(offsets) != 2 or not all(map(_is_size, offsets)):
-        raise Unfit(f"{where} has data_offsets {short(offsets)} instead of two sizes")
+        raise InvalidContent(f"{where} has data_offsets {short(offsets)} instead of two sizes")
     begin, end = offsets
     item = _DTYPES[code].itemsize
     if item * math.prod(n for n in shape if n) > _MAX_SIZE:  # NumPy's limit, for an empty array as well
-        raise Unfit(f"{where} has shape {short(shape)}, which is more than {_MAX_SIZE} bytes")
+        raise InvalidContent(f"{where} has shape {short(shape)}, which is more than {_MAX_SIZE} bytes")
     if end - begin != item * math.prod(shape):
-        raise Unfit(f"{where} has bytes {begin} to {end} for shape {short(shape)} of {code}")
+        raise InvalidContent(f"{where} has bytes {begin} to {end} for shape {short(shape)} of {code}")
     if begin % item and begin != end:  # native code may not load what is not aligned
-        raise Unfit(f"{where} begins at byte {begin}, not at a multiple of its item size {item}")
+        raise InvalidContent(f"{where} begins at byte {begin}, not at a multiple of its item size {item}")
     return _Entry(name, code, tuple(shape), begin, end)
 
 
@@ -276,25 +276,25 @@ def _is_size(value: Any) -> bool:
 def _check_format(fields: dict[str, str]) -> None:
     layout = fields.get("format", "")
     if layout != FORMAT and layout.startswith("anystream "):
-        raise Unfit(f"it has format {short(layout)}, this anystream reads {FORMAT!r}", "upgrade anystream")
+        raise InvalidContent(f"it has format {short(layout)}, this anystream reads {FORMAT!r}", "upgrade anystream")
     if layout != FORMAT or "kind" not in fields:
-        raise Unfit("it has no format and kind of anystream in its __metadata__", "save a model of anystream")
+        raise InvalidContent("it has no format and kind of anystream in its __metadata__", "save a model of anystream")
     if fields.keys() != set(_FIELDS):
-        raise Unfit(f"__metadata__ has {short(sorted(fields))} instead of {', '.join(_FIELDS)}")
+        raise InvalidContent(f"__metadata__ has {short(sorted(fields))} instead of {', '.join(_FIELDS)}")
     if not fields["kind"]:
-        raise Unfit("its kind is empty")
+        raise InvalidContent("its kind is empty")
     if not re.fullmatch("[1-9][0-9]{0,8}", fields["version"]):
-        raise Unfit(f"its version is {short(fields['version'])} instead of a number from 1")
+        raise InvalidContent(f"its version is {short(fields['version'])} instead of a number from 1")
 
 
 def _check_header_sum(fields: dict[str, str], entries: list[_Entry]) -> dict[str, str]:
     """The checksum of each array, once the header is known to be whole."""
     found, expected = fields["checksum"], _header_sum(fields, entries)
     if found != expected:
-        raise Unfit(f"its header differs from its checksum: {short(found)}, expected {expected}")
+        raise InvalidContent(f"its header differs from its checksum: {short(found)}, expected {expected}")
     checksums = parse_json(fields["array_checksums"].encode(), 1)
     if type(checksums) is not dict or checksums.keys() != {entry.name for entry in entries}:
-        raise Unfit(f"array_checksums are {short(checksums)} instead of one for each array")
+        raise InvalidContent(f"array_checksums are {short(checksums)} instead of one for each array")
     return checksums
 
 
@@ -310,9 +310,9 @@ def _encode(
 ) -> list[bytes | memoryview]:
     """All bytes of the file, in order."""
     if type(kind) is not str or not kind:
-        raise Unfit(f"kind is {short(kind)}", "name the model, such as 'bayes_tree'")
+        raise InvalidContent(f"kind is {short(kind)}", "name the model, such as 'bayes_tree'")
     if type(version) is not int or not 1 <= version < 10**9:
-        raise Unfit(f"version is {short(version)}", "count layouts from 1")
+        raise InvalidContent(f"version is {short(version)}", "count layouts from 1")
     entries, payload = _lay_out(arrays)
     sums = {entry.name: f"{zlib.crc32(data):08x}" for entry, data in zip(entries, payload, strict=True)}
     fields = {
@@ -329,11 +329,11 @@ def _encode(
     header = dump(content).encode()
     header += b" " * (-(8 + len(header)) % _ALIGNMENT)
     if len(header) > _MAX_HEADER:
-        raise Unfit(f"header of {len(header)} bytes, allowed are {_MAX_HEADER}", "move metadata to an array")
+        raise InvalidContent(f"header of {len(header)} bytes, allowed are {_MAX_HEADER}", "move metadata to an array")
     try:  # what is written can be read
         _parse_header(header, entries[-1].end if entries else 0)
-    except Unfit as problem:
-        raise Unfit(problem.fault, "rename or reshape what is at fault") from None
+    except InvalidContent as problem:
+        raise InvalidContent(problem.fault, "rename or reshape what is at fault") from None
     return [len(header).to_bytes(8, "little"), header, *payload]
 
 
@@ -350,12 +350,12 @@ def _lay_out(arrays: Mapping[str, NDArray[Any]]) -> tuple[list[_Entry], list[mem
 
     for name, array in arrays.items():
         if type(name) is not str or name in ("", "__metadata__") or name.startswith(_PADDING):
-            raise Unfit(f"an array cannot be named {short(name)}", "give it another name")
+            raise InvalidContent(f"an array cannot be named {short(name)}", "give it another name")
         if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
-            raise Unfit(f"array {short(name)} is a {type(array).__name__}", "pass a plain NumPy array")
+            raise InvalidContent(f"array {short(name)} is a {type(array).__name__}", "pass a plain NumPy array")
         code = CODES.get(array.dtype.str[1:])
         if code is None:
-            raise Unfit(f"array {short(name)} has dtype {array.dtype}", f"convert it to one of {DTYPE_NAMES}")
+            raise InvalidContent(f"array {short(name)} has dtype {array.dtype}", f"convert it to one of {DTYPE_NAMES}")
         gap = -entries[-1].end % _ALIGNMENT if entries else 0
         if gap and array.size:
             append(f"{_PADDING}{len(entries)}", np.zeros(gap, np.uint8), "U8")
@@ -368,10 +368,10 @@ def _metadata_text(metadata: dict[str, Any]) -> str:
     for key, value in metadata.items():
         try:
             equal = parse_json(dump({key: value}).encode(), _METADATA_DEPTH) == {key: value}
-        except (TypeError, ValueError, RecursionError, Unfit) as problem:
-            fault = problem.fault if isinstance(problem, Unfit) else str(problem)
-            raise Unfit(f"metadata {short(key)} is not plain JSON ({fault})", "convert it") from None
+        except (TypeError, ValueError, RecursionError, InvalidContent) as problem:
+            fault = problem.fault if isinstance(problem, InvalidContent) else str(problem)
+            raise InvalidContent(f"metadata {short(key)} is not plain JSON ({fault})", "convert it") from None
         if not equal:
             remedy = "use lists, and dicts with string keys"
-            raise Unfit(f"metadata {short(key)} is {short(value)}, which JSON would change", remedy)
+            raise InvalidContent(f"metadata {short(key)} is {short(value)}, which JSON would change", remedy)
     return dump(metadata)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from anystream.model_file.faults import Unfit, short
+from anystream.model_file.errors import InvalidContent, short
 
 _MAX_DIGITS = 100  # of an integer; the state of a random generator has 39
 
@@ -21,7 +21,7 @@ def parse_json(raw: bytes, max_depth: int) -> Any:
     try:
         text = raw.decode()
         if (depth := depth_of(raw)) > max_depth:
-            raise Unfit(f"its JSON is nested {depth} deep, allowed is {max_depth}")
+            raise InvalidContent(f"its JSON is nested {depth} deep, allowed is {max_depth}")
         value = json.loads(
             text,
             object_pairs_hook=_parse_object,
@@ -31,9 +31,9 @@ def parse_json(raw: bytes, max_depth: int) -> Any:
         )
         json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair cannot be encoded
     except (UnicodeDecodeError, UnicodeEncodeError) as problem:
-        raise Unfit(f"its JSON is not UTF-8 ({problem.reason})") from None
+        raise InvalidContent(f"its JSON is not UTF-8 ({problem.reason})") from None
     except json.JSONDecodeError as problem:
-        raise Unfit(f"its JSON is broken ({problem})") from None
+        raise InvalidContent(f"its JSON is broken ({problem})") from None
     return value
 
 
@@ -53,19 +53,19 @@ def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for name, value in pairs:
         if name in result:
-            raise Unfit(f"its JSON has {short(name)} twice")
+            raise InvalidContent(f"its JSON has {short(name)} twice")
         result[name] = value
     return result
 
 
 def _parse_int(text: str) -> int:
     if len(text) > _MAX_DIGITS:
-        raise Unfit(f"its JSON has a number of {len(text)} digits, allowed are {_MAX_DIGITS}")
+        raise InvalidContent(f"its JSON has a number of {len(text)} digits, allowed are {_MAX_DIGITS}")
     return int(text)
 
 
 def _parse_float(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise Unfit(f"its JSON has {short(text)}, which is not finite")
+        raise InvalidContent(f"its JSON has {short(text)}, which is not finite")
     return number

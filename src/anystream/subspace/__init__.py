@@ -1,6 +1,6 @@
-"""LOCUST: local subspaces of a bounded memory of the stream, drawn anew for each record."""
+"""LOCUST: classification by local subspaces of a bounded memory of the stream, sampled for each record."""
 
-from anystream.subspace.classifier import LocustClassifier
-from anystream.subspace.published import BlockLocustClassifier
+from anystream.subspace.block_locust import BlockLocustClassifier
+from anystream.subspace.locust import LocustClassifier
 
 __all__ = ["BlockLocustClassifier", "LocustClassifier"]

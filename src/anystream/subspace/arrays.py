@@ -1,4 +1,4 @@
-"""The arrays of which LOCUST models consist, as model files hold them."""
+"""Arrays of LOCUST models, as model files store them."""
 
 from anystream.model_file import ArraySpec
 
@@ -14,7 +14,7 @@ LEVEL_ARRAYS = {
     "class_seen": ArraySpec("int64", ("classes",), low=0),
     "seen": ArraySpec("int64", (1,), low=0),
 }
-"""The points of the levels and their ranges; the inverted lists are made again from them."""
+"""Points of the levels and their ranges; loading rebuilds the inverted lists from them."""
 
 BLOCK_ARRAYS = {
     "code": ArraySpec("uint8", ("points", "d")),
@@ -28,4 +28,4 @@ BLOCK_ARRAYS = {
     "state": ArraySpec("int64", (4,), low=0),
     "first_seen": ArraySpec("int64", ("classes",), low=0),
 }
-"""The ranges of the blocks and in which of them each point lies, and the block that is being filled."""
+"""Ranges of the blocks, the range of each point, and the block that is being filled."""

@@ -1,4 +1,4 @@
-"""Which columns hold categories."""
+"""Categorical columns of a table."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Hashable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-LARGEST_CATEGORY = 2**24
-"""Category codes up to this are exact as 32-bit floats."""
+MAX_CATEGORY = 2**24
+"""Largest category code that is exact as a 32-bit float."""
 
 
 def categorical_columns(chosen: Sequence[Hashable] | None, columns: Mapping[Hashable, int]) -> list[int]:
-    """The numbers of the columns that `chosen` names, in rising order; names that are not there yet are left out.
+    """Return the numbers of the columns that `chosen` names, ascending; names that do not exist yet are left out.
 
     Examples
     --------
@@ -35,21 +35,24 @@ def categorical_columns(chosen: Sequence[Hashable] | None, columns: Mapping[Hash
 
 
 def require_columns(chosen: Sequence[Hashable] | None, columns: Mapping[Hashable, int]) -> None:
-    """Every column that `chosen` names must be there, as it is in a table: only records of named features may grow."""
+    """Raise ValueError if `chosen` names a column that the table does not have.
+
+    Tables have all their columns from the start; only records of named features can get new ones later.
+    """
     known = categorical_columns(chosen, columns)
     if chosen is not None and len(known) < len(set(chosen)):
         missing = [name for name in chosen if not categorical_columns([name], columns)]
-        what = f"{missing[0]!r}, which is not there" if missing else "a column twice, by name and by number"
+        what = f"{missing[0]!r}, which does not exist" if missing else "a column twice, by name and by number"
         raise ValueError(f"categorical names {what}; use columns of the table: {list(columns)}")
 
 
 def check_categories(points: NDArray[np.float64], columns: Sequence[int]) -> None:
-    """Categories are whole numbers: codes such as an ordinal encoder makes."""
+    """Raise ValueError unless categories are whole numbers, such as an ordinal encoder returns."""
     for column in columns:
         values = points[:, column]
         values = values[~np.isnan(values)]
-        wrong = values[(values != np.floor(values)) | (np.abs(values) > LARGEST_CATEGORY)]
+        wrong = values[(values != np.floor(values)) | (np.abs(values) > MAX_CATEGORY)]
         if wrong.size:
             raise ValueError(
-                f"column {column} is categorical and holds {wrong[0]}; use whole numbers up to {LARGEST_CATEGORY}"
+                f"column {column} is categorical and holds {wrong[0]}; use whole numbers up to {MAX_CATEGORY}"
             )

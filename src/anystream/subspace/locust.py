@@ -1,46 +1,180 @@
-"""What both forms of LOCUST share: categorical columns, and when sampling ends."""
+"""LOCUST as a classifier: local subspaces, drawn anew for each record."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from anystream.anytime.parameters import real_number
-from anystream.anytime.stream_model import StreamClassifier
-from anystream.subspace.categorical import categorical_columns, check_categories, require_columns
-
-
-class Locust(StreamClassifier):
-    """A classifier over inverted lists of a stream's points."""
-
-    categorical: Sequence[Hashable] | None
-
-    def _categorical_columns(self) -> list[int]:
-        return categorical_columns(self.categorical, self.columns_)
-
-    def _check_columns(self) -> None:
-        require_columns(self.categorical, self.columns_)
-
-    def _check_points(self, points: NDArray[np.float64]) -> None:
-        check_categories(points, self._categorical_columns())
-
-    def _widen(self, n_features: int) -> None:
-        self.model_.widen(n_features, self._categorical_columns())
+from anystream import _native
+from anystream.estimators.parameters import check_float, check_int
+from anystream.subspace.arrays import LEVEL_ARRAYS
+from anystream.subspace.locust_base import LocustBase, error_rate
+from anystream.subspace.block_locust import BlockLocustClassifier
 
 
-def error_rate(confidence: object) -> float:
-    """The error that a sequential test may make; 0 stands for no test.
+class LocustClassifier(LocustBase):
+    """Anytime classifier that samples local subspaces of a bounded memory of the stream.
+
+    Nothing is built beforehand but inverted lists: which remembered points lie in which range of which feature. A step
+    is one sample: features are drawn, those that tell classes apart around this record more often, until the points
+    that share the record's ranges are of one class or few; these vote. Any number of samples gives an answer.
+
+    The memory is a few levels of equally many points. Level ``l`` takes one point in ``stride ** l``, by lot, so that
+    the levels together remember the last moments densely and the past thinly, and learning is constant work per point.
+    All levels but the first hold the classes by their shares of the whole stream: a long run of one class does not
+    flush the others. How far each level is trusted is learned from labelled points before they enter.
+    `LocustClassifier.paper` makes the classifier as published [1]_.
+
+    Parameters
+    ----------
+    n_levels : int, default=4
+        How many levels there are.
+    level_size : int, default=1024
+        Points of a level, at most 65,535.
+    stride : int, default=4
+        How much thinner each level is than the one before.
+    n_ranges : int, default=8
+        Ranges of about equal depth into which a numeric feature is cut; Phi in [1]_. At most 254.
+    support : int, default=24
+        A sample stops narrowing its subspace at so few points.
+    smoothing : float, default=1.0
+        How many points' worth the class shares of the level count in a vote.
+    kernel : float, default=0.5
+        How fast the vote of a point falls with its distance from the record beyond that of the nearest point. Distances
+        count ranges: by how many two values are apart, added up over the features.
+    affinity : float, default=0.2
+        How fast a whole sample's voice falls with the distance of its nearest point: a level that holds nothing like
+        the record speaks softly.
+    class_floor : int, default=2
+        So many points of every class stay in each level, however rare the class.
+    label_delay : int, default=1000
+        How many points are learned between two answers that a level's age must be judged by: the block size if
+        records are answered and learned in blocks, the number of records that wait for their labels in general.
+    categorical : sequence of int or str, optional
+        Columns whose values are categories, coded as whole numbers. Each of the 253 most frequent is a range.
+    max_samples : int, default=100
+        Most samples of one record; n_s in [1]_. After them a query is exhausted.
+    confidence : float, optional
+        Stop a record's sampling as soon as the label is that of infinitely many samples with this probability, by a
+        test that may be looked at after every sample; the answer then counts as certified. None: sample until the
+        budget ends or no sample can matter.
+    max_bytes : int, optional
+        Most memory. The longest levels are left out until the rest fits.
+    budget : int, default=30
+        Samples per record that calls without a budget of their own spend.
+    seed : int, default=0
+        Seeds the samples. They depend on it and on the record's content alone, not on its place in a batch.
+    n_jobs : int, optional
+        Threads for batches; None or -1 is one per core. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The class labels. Those that appear later are appended.
+    n_features_in_ : int
+        Features of a record.
+    model_ : anystream._native.LocustLevels
+        The levels.
+
+    Notes
+    -----
+    Missing values (NaN): a feature that the record lacks is not drawn; a point that lacks it is in none of its lists.
+    Values are kept as 32-bit floats. A point answers as soon as it is learned. `fit` is learning in the order given.
+
+    A sample in level l draws features without replacement, with probability proportional to
+    ``max(0, KL) * s + 0.01 * s + 1e-6`` where, for the record's list of the feature with ``n_v`` of the level's ``n``
+    points, KL is the divergence of its (smoothed) class shares from those of the level and ``s = 1 - n_v / n``. A
+    feature that would leave no point is passed over.
+
+    References
+    ----------
+    .. [1] Aggarwal, Yu, "LOCUST: an online analytical processing framework for high dimensional classification of data
+       streams", ICDE 2008.
 
     Examples
     --------
-    >>> error_rate(0.75)
-    0.25
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = LocustClassifier().fit(X[::2], y[::2])
+    >>> few, many = (model.set_params(budget=budget).score(X[1::2], y[1::2]) for budget in (1, 100))
+    >>> few > 0.6, many > 0.8, many > few
+    (True, True, True)
     """
-    if confidence is None:
-        return 0.0
-    wanted = real_number("confidence", confidence)
-    if not 0.5 <= wanted < 1.0:
-        raise ValueError(f"confidence is {confidence!r}; use a probability from 0.5 to below 1, or None")
-    return 1.0 - wanted
+
+    kind: ClassVar[str] = "locust"
+    native_model: ClassVar[Any] = _native.LocustLevels
+    array_specs: ClassVar[Any] = LEVEL_ARRAYS
+
+    def __init__(
+        self,
+        *,
+        n_levels: int = 4,
+        level_size: int = 1024,
+        stride: int = 4,
+        n_ranges: int = 8,
+        support: int = 24,
+        smoothing: float = 1.0,
+        kernel: float = 0.5,
+        affinity: float = 0.2,
+        class_floor: int = 2,
+        label_delay: int = 1000,
+        categorical: Sequence[Hashable] | None = None,
+        max_samples: int = 100,
+        confidence: float | None = None,
+        max_bytes: int | None = None,
+        budget: int = 30,
+        seed: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_levels = n_levels
+        self.level_size = level_size
+        self.stride = stride
+        self.n_ranges = n_ranges
+        self.support = support
+        self.smoothing = smoothing
+        self.kernel = kernel
+        self.affinity = affinity
+        self.class_floor = class_floor
+        self.label_delay = label_delay
+        self.categorical = categorical
+        self.max_samples = max_samples
+        self.confidence = confidence
+        self.max_bytes = max_bytes
+        self.budget = budget
+        self.seed = seed
+        self.n_jobs = n_jobs
+
+    def model_settings(self) -> Any:
+        """Return the native settings for learning."""
+        return _native.LocustLevelsSettings(
+            n_levels=check_int("n_levels", self.n_levels, 1),
+            level_size=check_int("level_size", self.level_size, 2),
+            stride=check_int("stride", self.stride, 2),
+            n_ranges=check_int("n_ranges", self.n_ranges, 2),
+            support=check_int("support", self.support, 1),
+            smoothing=check_float("smoothing", self.smoothing),
+            kernel=check_float("kernel", self.kernel),
+            affinity=check_float("affinity", self.affinity),
+            class_floor=check_int("class_floor", self.class_floor),
+            label_delay=check_int("label_delay", self.label_delay),
+            max_bytes=-1 if self.max_bytes is None else check_int("max_bytes", self.max_bytes),
+            seed=check_int("seed", self.seed),
+            categorical=self.categorical_columns(),
+        )
+
+    def query_settings(self) -> Any:
+        """Return the native settings for queries."""
+        return _native.LocustSamplingSettings(
+            check_int("max_samples", self.max_samples, 1), error_rate(self.confidence)
+        )
+
+    @staticmethod
+    def paper(**changes: Any) -> BlockLocustClassifier:
+        """LOCUST as published [1]_: blocks of 20,000 points, the gini index, plain votes, decay by block.
+
+        Parameters
+        ----------
+        **changes
+            Parameters of `BlockLocustClassifier` that differ.
+        """
+        return BlockLocustClassifier(**changes)

@@ -1,0 +1,186 @@
+"""Base class of all anytime classifiers: scikit-learn's surface, budgets and queries."""
+
+from __future__ import annotations
+
+import time
+from abc import ABCMeta, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, Self, TypeGuard
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from anystream.anytime.answer import Answer, BatchResult
+from anystream.anytime.budget import Budget, BudgetLike
+from anystream.anytime.query import Query
+from anystream.anytime.stages import check_stages
+
+
+class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+    """Classifier that keeps the anytime contract on top of scikit-learn's estimator API.
+
+    A subclass has a constructor parameter `budget` (steps per record for calls without a budget of their own) and
+    implements the abstract methods below; a missing one raises TypeError when the class is created. `fit` sets
+    `classes_` and `n_features_in_`. At a budget in steps the result depends on the record and the model alone: not on
+    the rest of the batch, the number of threads or the clock.
+
+    Most classifiers inherit one of the templates in `anystream.estimators`, which add `fit`, `partial_fit`, saving and
+    merging; `anystream.estimators.StepwiseClassifier` is the shortest way to write one in Python.
+    """
+
+    budget: int
+    classes_: NDArray[Any]
+    n_features_in_: int
+
+    def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
+        """Raise TypeError if a class that is not declared with ``abstract=True`` lacks a hook."""
+        super().__init_subclass__(**kwargs)
+        missing = [name for name in dir(cls) if getattr(getattr(cls, name, None), "__isabstractmethod__", False)]
+        if missing and not abstract:
+            raise TypeError(
+                f"{cls.__name__} does not define {', '.join(missing)}; define them, or declare the class with "
+                "abstract=True if it is a base of others"
+            )
+
+    # -- hooks: to be defined by subclasses ------------------------------------------------------------------------
+
+    @abstractmethod
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Train from scratch."""
+
+    @abstractmethod
+    def classify_records(self, records: NDArray[np.float64], budget: Budget) -> BatchResult:
+        """Return probabilities, steps and certificates of validated records."""
+
+    @abstractmethod
+    def staged_proba(self, records: NDArray[np.float64], stages: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
+        """Yield the probabilities of validated records after each of the ascending numbers of steps."""
+
+    @abstractmethod
+    def open_query(self, record: NDArray[np.float64]) -> Query:
+        """Return a query at budget 0. The record is one-dimensional; check its length and for infinite values here."""
+
+    @abstractmethod
+    def resume_query(self, state: Any) -> Query:
+        """Return the query that had this `state`."""
+
+    def allows_missing(self) -> bool:
+        """Whether records may hold missing values (NaN)."""
+        return True
+
+    # -- batches -----------------------------------------------------------------------------------------------------
+
+    def predict(self, X: ArrayLike, *, budget: BudgetLike = None) -> NDArray[Any]:
+        """Return the most probable class of each record.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_records, n_features)
+            Records; NaN stands for a missing value.
+        budget : int, timedelta or Budget, optional
+            Maximum work; an int is steps per record. Default: the parameter `budget`.
+        """
+        return self.classify(X, budget=budget).labels
+
+    def predict_proba(self, X: ArrayLike, *, budget: BudgetLike = None) -> NDArray[np.float64]:
+        """Return the class probabilities of each record, in the order of `classes_`; parameters as in `predict`."""
+        return self.classify(X, budget=budget).proba
+
+    def classify(self, X: ArrayLike, *, budget: BudgetLike = None) -> Answer:
+        """Return labels and probabilities, the steps they took, and whether more steps could change the labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_records, n_features)
+            Records; NaN stands for a missing value.
+        budget : int, timedelta or Budget, optional
+            Maximum work; an int is steps per record. Default: the parameter `budget`.
+        """
+        started = time.perf_counter()
+        limits = (Budget(steps=self.budget) if budget is None else Budget.of(budget)).start()
+        check_is_fitted(self)
+        proba, steps, certified = self.classify_records(self.validate_records(X), limits)
+        labels = self.classes_[proba.argmax(axis=1)]
+        return Answer(labels, proba, steps, certified, time.perf_counter() - started)
+
+    def staged_predict_proba(
+        self, X: ArrayLike, *, stages: Sequence[int] | None = None
+    ) -> Iterator[NDArray[np.float64]]:
+        """Yield the probabilities after each of `stages` steps.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_records, n_features)
+            Records; NaN stands for a missing value.
+        stages : sequence of int, optional
+            Ascending numbers of steps. Default: 0, 1, 2, ... up to the parameter `budget`.
+
+        Yields
+        ------
+        array of shape (n_records, n_classes)
+            One for each stage.
+        """
+        check_is_fitted(self)
+        steps = check_stages(range(self.budget + 1) if stages is None else stages)
+        yield from self.staged_proba(self.validate_records(X), steps)
+
+    def staged_predict(self, X: ArrayLike, *, stages: Sequence[int] | None = None) -> Iterator[NDArray[Any]]:
+        """Yield the labels after each of `stages` steps; see `staged_predict_proba`."""
+        for proba in self.staged_predict_proba(X, stages=stages):
+            yield self.classes_[proba.argmax(axis=1)]
+
+    # -- single records ----------------------------------------------------------------------------------------------
+
+    def query(self, x: ArrayLike | None = None, *, state: Any = None) -> Query:
+        """Return a query that classifies one record step by step.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), optional
+            The record; NaN stands for a missing value.
+        state : optional
+            The `state` of an earlier query of this model, instead of `x`: the query continues from there.
+        """
+        if not hasattr(self, "classes_"):
+            check_is_fitted(self)
+        if (x is None) == (state is None):
+            raise TypeError("query takes either a record or the state of an earlier query")
+        query = self.resume_query(state) if x is None else self.open_query(self.validate_record(x))
+        query._model = self
+        return query
+
+    # -- validation --------------------------------------------------------------------------------------------------
+
+    def validate_record(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Return one record as a one-dimensional array; `open_query` checks its length and values."""
+        record = np.ascontiguousarray(x, dtype=np.float64)
+        if record.ndim != 1:
+            raise ValueError(f"a query takes one record, this has the shape {record.shape}; use classify for a batch")
+        return record
+
+    def validate_records(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return records to classify as a C-contiguous float64 array of shape (n_records, n_features)."""
+        if self._is_valid(X):
+            return X
+        finite = "allow-nan" if self.allows_missing() else True
+        return np.asarray(validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite=finite, reset=False))
+
+    def _is_valid(self, X: ArrayLike) -> TypeGuard[NDArray[np.float64]]:
+        """Whether X passes all of scikit-learn's checks, which take longer than classifying a small batch."""
+        return (
+            type(X) is np.ndarray
+            and X.dtype == np.float64
+            and X.ndim == 2
+            and len(X) > 0
+            and X.shape[1] == self.n_features_in_
+            and X.flags.c_contiguous
+            and not hasattr(self, "feature_names_in_")
+            and (not np.isinf(X).any() if self.allows_missing() else bool(np.isfinite(X).all()))
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.allows_missing()
+        return tags

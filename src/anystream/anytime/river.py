@@ -1,0 +1,219 @@
+"""River's API by duck typing: records as dicts, one at a time.
+
+This module does not import river. A classifier created while river is loaded is registered as a river classifier, so
+that ``isinstance`` and river's evaluation accept it. It never inherits from river: its tags clash with scikit-learn's.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+import sys
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anystream.anytime.answer import BatchResult
+from anystream.anytime.budget import Budget
+from anystream.anytime.feature_values import check_feature_values
+
+NamedRecord = Mapping[Hashable, Any]
+Columns = dict[Hashable, int]
+
+_ENCODE = "features are numbers, so encode categories first (for instance with river's OneHotEncoder)"
+
+
+class RiverMixin:
+    """`learn_one`, `predict_one`, `predict_proba_one` and their mini-batch forms.
+
+    A record is a mapping from feature names to numbers. Features may come and go: a feature that a record lacks is
+    missing, a feature that is new to the model becomes a new column, missing in all earlier records.
+    """
+
+    budget: int
+    classes_: NDArray[Any]
+    n_features_in_: int
+    columns_: Columns  # feature name -> column, in order of appearance
+
+    # -- hooks: to be defined by subclasses ------------------------------------------------------------------------
+
+    @abstractmethod
+    def learn_columns(self, records: NDArray[np.float64], labels: NDArray[Any], columns: Columns) -> None:
+        """Learn records one after another. `columns` extends `columns_`; the records have that many features."""
+
+    @abstractmethod
+    def classify_records(self, records: NDArray[np.float64], budget: Budget) -> BatchResult:
+        """Return probabilities, steps and certificates of validated records."""
+
+    @abstractmethod
+    def classify_one(self, record: NDArray[np.float64]) -> int:
+        """Return the class number of one record at the default budget."""
+
+    @abstractmethod
+    def proba_one(self, record: NDArray[np.float64]) -> list[float]:
+        """Return the probabilities of one record at the default budget."""
+
+    @property
+    @abstractmethod
+    def memory_bytes_(self) -> int:
+        """Bytes that the model holds in memory."""
+
+    # -- single records ----------------------------------------------------------------------------------------------
+
+    def learn_one(self, x: NamedRecord, y: Any) -> None:
+        """Learn one labelled record."""
+        columns = self._columns_with(x)
+        record = check_feature_values(_as_record(x, columns))
+        self.learn_columns(record[np.newaxis], np.array([y]), columns)
+
+    def predict_proba_one(self, x: NamedRecord) -> dict[Any, float]:
+        """Return the probability of each class seen so far; empty before anything was learned."""
+        if not hasattr(self, "classes_"):
+            return {}
+        return dict(zip(self.classes_.tolist(), self.proba_one(_as_record(x, self.columns_)), strict=True))
+
+    def predict_one(self, x: NamedRecord) -> Any:
+        """Return the most probable class; None before anything was learned."""
+        if not hasattr(self, "classes_"):
+            return None
+        return self.classes_.item(self.classify_one(_as_record(x, self.columns_)))
+
+    # -- mini-batches: data frames -----------------------------------------------------------------------------------
+
+    def learn_many(self, X: Any, y: Any) -> None:
+        """Learn the rows of a data frame: the same as learning them one by one."""
+        columns = self._columns_with(X.columns)
+        records = check_feature_values(_as_records(X, columns))
+        labels = np.asarray(y)
+        if len(labels) != len(records):
+            raise ValueError(f"there are {len(records)} records and {len(labels)} labels; pass one label per record")
+        if len(records):
+            self.learn_columns(records, labels, columns)
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """Return the probabilities of each row of a data frame, as a pandas data frame with the same index."""
+        import pandas as pd
+
+        index = getattr(X, "index", None)
+        if not hasattr(self, "classes_"):
+            return pd.DataFrame(index=index)
+        proba = self.classify_records(_as_records(X, self.columns_), Budget(steps=self.budget)).proba
+        return pd.DataFrame(proba, index=index, columns=self.classes_.tolist())
+
+    def predict_many(self, X: Any) -> Any:
+        """Return the most probable class of each row of a data frame, as a pandas series with the same index."""
+        import pandas as pd
+
+        index = getattr(X, "index", None)
+        if not hasattr(self, "classes_"):
+            return pd.Series([None] * len(X), index=index, dtype="object")
+        proba = self.classify_records(_as_records(X, self.columns_), Budget(steps=self.budget)).proba
+        return pd.Series(self.classes_[proba.argmax(axis=1)], index=index)
+
+    def _columns_with(self, names: Iterable[Hashable]) -> Columns:
+        """Return the known columns, or a new dict that has further ones for new names."""
+        known: Columns = getattr(self, "columns_", {})
+        # New features are sorted, so that their order in a record has no effect, not even on the last bits.
+        new = sorted((name for name in names if name not in known), key=lambda name: (type(name).__name__, str(name)))
+        return known | {name: len(known) + i for i, name in enumerate(new)} if new else known
+
+    # -- river's estimator protocol ----------------------------------------------------------------------------------
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:  # noqa: D102  documented by __init__
+        if "river" in sys.modules:
+            _register(cls)
+        return super().__new__(cls)
+
+    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
+        """Return a new model with the same parameters, and with what was learned if `include_attributes`."""
+        params = self._get_params() | (new_params or {})
+        copied = type(self)(**copy.deepcopy(params))
+        if include_attributes:
+            learned = {name: value for name, value in vars(self).items() if name not in params}
+            vars(copied).update(copy.deepcopy(learned))
+        return copied
+
+    def mutate(self, new_attrs: dict[str, Any]) -> None:
+        """Change parameters that may change while the model learns."""
+        for name, value in new_attrs.items():
+            if name not in self._mutable_attributes:
+                allowed = ", ".join(sorted(self._mutable_attributes))
+                raise ValueError(f"{name!r} cannot be changed on a live model; these can: {allowed}")
+            setattr(self, name, value)
+
+    def debug_one(self, x: NamedRecord) -> str:
+        """Return the model's probabilities of one record as text."""
+        return f"{type(self).__name__}: {self.predict_proba_one(x)}"
+
+    def _get_params(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"budget"}
+
+    @property
+    def _tags(self) -> set[str]:
+        return set()
+
+    @property
+    def _is_stochastic(self) -> bool:
+        return self._get_params().get("seed", 0) is None
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        return self.memory_bytes_ if hasattr(self, "classes_") else sys.getsizeof(self)
+
+    @property
+    def _memory_usage(self) -> str:
+        return f"{self._raw_memory_usage / 1024:.1f} kB"
+
+    _supervised = True
+    _multiclass = True
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {}
+
+    def _unit_test_skips(self) -> set[str]:
+        return set()
+
+
+def _register(cls: type) -> None:
+    from river import base
+
+    base.Classifier.register(cls)
+    base.MiniBatchClassifier.register(cls)
+
+
+def _as_records(X: Any, columns: Columns) -> NDArray[np.float64]:
+    records = np.full((len(X), len(columns)), math.nan)
+    for name in X.columns:
+        if name not in columns:
+            continue
+        try:
+            records[:, columns[name]] = np.asarray(X[name], dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"feature {name!r} holds values that are not numbers; {_ENCODE}") from None
+    return records
+
+
+def _as_record(x: NamedRecord, columns: Columns) -> NDArray[np.float64]:
+    if len(x) == len(columns):
+        try:  # the usual case: the same features as before, all of them numbers
+            return np.array([x[name] for name in columns], dtype=np.float64)
+        except (KeyError, TypeError, ValueError):
+            pass
+    record = np.full(len(columns), math.nan)
+    for name, value in x.items():
+        if name not in columns:
+            continue
+        try:
+            record[columns[name]] = math.nan if value is None else value
+        except (TypeError, ValueError):
+            raise ValueError(f"feature {name!r} is {value!r}; {_ENCODE}") from None
+    return record

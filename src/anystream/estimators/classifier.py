@@ -1,0 +1,190 @@
+"""Templates of `fit` and `partial_fit`: validation, column names, class numbers and rollback, written once."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from abc import abstractmethod
+from collections.abc import Hashable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from anystream.anytime.classifier import AnytimeClassifier
+from anystream.anytime.feature_values import check_feature_values
+from anystream.anytime.river import Columns, RiverMixin
+from anystream.estimators.labels import class_numbers, extend_classes
+from anystream.estimators.rollback import rollback_on_error
+
+
+class TrainedClassifier(AnytimeClassifier, abstract=True):
+    """Classifier with a `fit` template; a subclass defines `fit_records` and how to classify."""
+
+    columns_: dict[Hashable, int]  # feature name or number -> column
+
+    # -- hooks: to be defined by subclasses ------------------------------------------------------------------------
+
+    def check_parameters(self) -> None:
+        """Raise ValueError if a constructor parameter is invalid. Called before anything changes."""
+
+    @abstractmethod
+    def fit_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Replace what was learned by these records; ``numbers[i] < n_classes`` is the class of record i.
+
+        `columns_` and `n_features_in_` are set already. Assign new values to attributes instead of changing the old
+        ones in place: if this raises, the attributes are restored.
+        """
+
+    # -- fit ---------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Train from scratch; if it fails, the model stays as it was.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_records, n_features)
+            Training records; NaN stands for a missing value.
+        y : array-like of shape (n_records,)
+            Their classes.
+        """
+        self.check_parameters()
+        with rollback_on_error(self):
+            records, labels = self.validate_training(X, y, reset=True)
+            self.set_columns()
+            classes, numbers = np.unique(labels, return_inverse=True)
+            self.fit_records(records, numbers.astype(np.int32), len(classes))
+            self.classes_ = classes
+        return self
+
+    def snapshot(self) -> Self:
+        """Return the model as it is now; learning changes neither through the other.
+
+        Native structures are shared until one of the two learns; nothing large is copied here.
+        """
+        twin = copy.copy(self)
+        for name, value in vars(self).items():
+            twin.__dict__[name] = value.snapshot() if hasattr(value, "snapshot") else copy.deepcopy(value)
+        return twin
+
+    @property
+    def memory_bytes_(self) -> int:
+        """Bytes that the model holds in memory; this default is the size of its pickle."""
+        check_is_fitted(self)
+        return len(pickle.dumps(self))
+
+    # -- validation --------------------------------------------------------------------------------------------------
+
+    def validate_training(self, X: ArrayLike, y: ArrayLike, *, reset: bool) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Return validated training records and labels; `reset` sets the number and names of the features."""
+        records, labels = validate_data(
+            self,
+            X,
+            y,
+            dtype=np.float64,
+            order="C",
+            ensure_all_finite="allow-nan" if self.allows_missing() else True,
+            ensure_min_features=1,
+            reset=reset,
+        )
+        check_classification_targets(labels)
+        return check_feature_values(np.asarray(records)), column_or_1d(labels)
+
+    def set_columns(self) -> None:
+        """Set `columns_` from the table that was validated last."""
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        self.columns_ = {name: column for column, name in enumerate(names)}
+
+
+class IncrementalClassifier(RiverMixin, TrainedClassifier, abstract=True):
+    """Classifier that learns record by record: `partial_fit`, and river's `learn_one` and `learn_many`.
+
+    A subclass defines `reset`, `learn_records` and how to classify. Learning a batch equals learning its records one
+    by one. Labels may appear at any time; known classes keep their positions in `classes_`.
+    """
+
+    # -- hooks: to be defined by subclasses ------------------------------------------------------------------------
+
+    @abstractmethod
+    def reset(self, n_features: int) -> None:
+        """Discard everything learned and start an empty model for records of `n_features` features."""
+
+    @abstractmethod
+    def learn_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Learn records one after another; ``numbers[i] < n_classes``, and `n_classes` never decreases.
+
+        If this raises, the attributes of the model are restored; values that it changed in place must be unchanged.
+        """
+
+    def add_features(self, n_features: int) -> None:
+        """Extend what was learned to `n_features` features; the new ones are missing in all records so far.
+
+        `columns_` contains the new names already. The default suits models that ignore columns they have not seen.
+        """
+
+    def fit_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Reset the model and learn the records in their order."""
+        self.reset(records.shape[1])
+        self.learn_records(records, numbers, n_classes)
+
+    def classify_one(self, record: NDArray[np.float64]) -> int:
+        """Return the class number of one record at the default budget."""
+        return int(np.argmax(self.proba_one(record)))
+
+    def proba_one(self, record: NDArray[np.float64]) -> list[float]:
+        """Return the probabilities of one record at the default budget."""
+        proba: list[float] = self.open_query(record).refine(self.budget).proba.tolist()
+        return proba
+
+    # -- learning ----------------------------------------------------------------------------------------------------
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Learn further records; the first call starts a new model. If it fails, the model stays as it was.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_records, n_features)
+            Training records, the oldest first; NaN stands for a missing value.
+        y : array-like of shape (n_records,)
+            Their classes; new ones may appear at any time.
+        classes : array-like, optional
+            Classes that may appear later, so that `classes_` is complete from the start.
+        """
+        first = not hasattr(self, "classes_")
+        self.check_parameters()
+        with rollback_on_error(self):
+            records, labels = self.validate_training(X, y, reset=first)
+            if first:
+                self.set_columns()
+                self.reset(self.n_features_in_)
+            known = getattr(self, "classes_", None)
+            if classes is not None:
+                known = extend_classes(known, classes)
+            self._learn(records, labels, extend_classes(known, labels))
+        return self
+
+    def learn_columns(self, records: NDArray[np.float64], labels: NDArray[Any], columns: Columns) -> None:
+        """Learn records of river's surface, whose features may be new; see `RiverMixin`."""
+        first = not hasattr(self, "classes_")
+        if first:
+            self.check_parameters()
+        with rollback_on_error(self):
+            if first:
+                self.columns_ = columns
+                self.n_features_in_ = len(columns)
+                self.reset(len(columns))
+            elif columns is not self.columns_:
+                self.columns_ = columns
+                self.add_features(len(columns))
+                self.n_features_in_ = len(columns)
+                self.__dict__.pop("feature_names_in_", None)
+            # By appearance, so that a batch and its records one by one give the classes the same numbers.
+            known = extend_classes(getattr(self, "classes_", None), labels, by_appearance=True)
+            self._learn(records, labels, known)
+
+    def _learn(self, records: Any, labels: NDArray[Any], classes: NDArray[Any]) -> None:
+        # The classes come first: a thread that classifies meanwhile then has a label for every column of proba.
+        self.classes_ = classes
+        self.learn_records(records, class_numbers(classes, labels), len(classes))

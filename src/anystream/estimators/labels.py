@@ -1,0 +1,48 @@
+"""Class labels and the class numbers that native code uses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def extend_classes(classes: NDArray[Any] | None, labels: ArrayLike, *, by_appearance: bool = False) -> NDArray[Any]:
+    """Return the classes followed by the new ones among `labels`: sorted, or in order of appearance.
+
+    Known classes keep their positions, so columns of probabilities keep their meaning.
+
+    Examples
+    --------
+    >>> extend_classes(np.array(["b"]), ["c", "a", "b"])
+    array(['b', 'a', 'c'], dtype='<U1')
+    >>> extend_classes(np.array(["b"]), ["c", "a", "b"], by_appearance=True)
+    array(['b', 'c', 'a'], dtype='<U1')
+    """
+    given = np.asarray(labels)
+    if classes is not None and given.size == 1 and given.item() in classes.tolist():
+        return classes  # the usual case of a stream, without the cost of sorting
+    found, first = np.unique(given, return_index=True)
+    if by_appearance:
+        found = given[np.sort(first)]
+    if classes is None:
+        return found
+    known = set(classes.tolist())
+    new = found[[label not in known for label in found.tolist()]]
+    if new.size == 0:
+        return classes
+    if (new.dtype.kind in "US") != (classes.dtype.kind in "US"):  # texts beside numbers: do not convert either
+        return np.concatenate([classes.astype(object), new.astype(object)])
+    return np.concatenate([classes, new])
+
+
+def class_numbers(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.int32]:
+    """Return the position of each label in `classes`, which must contain all of them."""
+    if labels.size == 1:
+        return np.array([classes.tolist().index(labels.item())], dtype=np.int32)
+    if classes.dtype.kind == "O" or labels.dtype.kind == "O":
+        position = {label: number for number, label in enumerate(classes.tolist())}
+        return np.array([position[label] for label in labels.tolist()], dtype=np.int32)
+    order = np.argsort(classes, kind="stable")
+    return order[np.searchsorted(classes, labels, sorter=order)].astype(np.int32)

@@ -1,0 +1,57 @@
+"""Merging models of parts of the data into one."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from anystream.estimators.labels import class_numbers, extend_classes
+
+
+class MergeableMixin(metaclass=ABCMeta):
+    """`merge`; a subclass defines how the states of several models become one."""
+
+    classes_: NDArray[Any]
+
+    @abstractmethod
+    def merge_states(self, models: Sequence[Self], class_maps: Sequence[NDArray[np.int32]]) -> None:
+        """Set what was learned to the union of what `models` learned.
+
+        This model has the parameters of the first one and learned nothing yet; `classes_` and `columns_` are set.
+        Class k of model i has the number ``class_maps[i][k]`` here.
+        """
+
+    @classmethod
+    def merge(cls, models: Sequence[Self]) -> Self:
+        """Return one model of all the data that `models` were fitted on; parameters are those of the first."""
+        if not models:
+            raise ValueError("there is no model to merge; pass at least one")
+        for model in models:
+            check_is_fitted(model)
+            ours, theirs = _columns(models[0]), _columns(model)
+            if ours != theirs:
+                raise ValueError(
+                    f"the models have different features ({ours} and {theirs}); "
+                    "merge models that were fitted on the same columns"
+                )
+        first = models[0]
+        classes = first.classes_
+        for model in models[1:]:
+            classes = extend_classes(classes, model.classes_)
+        whole: Self = clone(first)
+        whole.classes_ = classes
+        for name in ("columns_", "n_features_in_", "feature_names_in_"):
+            if hasattr(first, name):
+                setattr(whole, name, getattr(first, name))
+        whole.merge_states(models, [class_numbers(classes, model.classes_) for model in models])
+        return whole
+
+
+def _columns(model: Any) -> list[Hashable]:
+    return list(getattr(model, "columns_", ()))

@@ -1,0 +1,100 @@
+"""Table of the library's classifiers, and loading of their model files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from os import PathLike
+from typing import Any, NamedTuple
+
+from anystream.estimators.saving import SaveableMixin, find_class
+from anystream.model_file import ModelFile, ModelFileError, read_model
+
+
+class ModelEntry(NamedTuple):
+    """One classifier of the library.
+
+    Parameters
+    ----------
+    kind : str
+        Name in model files and on the command line.
+    package : str
+        Package that exports the class; it is imported when the class is needed.
+    class_name : str
+        Name of the class.
+    main : bool
+        Whether `anystream` exports the class and ``anystream fit`` offers it; the others are for comparison.
+    """
+
+    kind: str
+    package: str
+    class_name: str
+    main: bool
+
+    def load_class(self) -> Any:
+        """Import the package and return the class."""
+        return getattr(import_module(self.package), self.class_name)
+
+
+MODELS: dict[str, ModelEntry] = {
+    entry.kind: entry
+    for entry in (
+        ModelEntry("bayes-tree", "anystream.bayes_tree", "BayesTreeClassifier", True),
+        ModelEntry("neighbors", "anystream.neighbors", "AnytimeNeighborsClassifier", True),
+        ModelEntry("locust", "anystream.subspace", "LocustClassifier", True),
+        ModelEntry("micro-clusters", "anystream.microclusters", "MicroClusterClassifier", True),
+        ModelEntry("kaog", "anystream.graph", "KAOGClassifier", True),
+        ModelEntry("kaoginc", "anystream.graph", "KAOGINCClassifier", True),
+        ModelEntry("locust-blocks", "anystream.subspace", "BlockLocustClassifier", False),
+        ModelEntry("naive-bayes", "anystream.drift", "GaussianNaiveBayes", False),
+        ModelEntry("sea-ensemble", "anystream.drift", "SEAEnsemble", False),
+        ModelEntry("dynamic-weighted-majority", "anystream.drift", "DynamicWeightedMajority", False),
+        ModelEntry("wcea", "anystream.drift", "WCEA", False),
+        ModelEntry("online-tree", "anystream.drift", "OnlineTree2", False),
+    )
+}
+"""All classifiers of the library, by kind."""
+
+
+def load(path: str | PathLike[str], *, mmap: bool = False) -> Any:
+    """Return the classifier that ``save`` wrote.
+
+    Parameters
+    ----------
+    path : path
+        A model file.
+    mmap : bool, default=False
+        Map the file instead of reading it: it opens at once whatever its size, and only the parts that queries visit
+        are read. Without it the file is read and every checksum and index is verified now; with it, each part is
+        verified when a query visits it, and everything before the model learns.
+    """
+    file = read_model(path, mmap=mmap)
+    for kind in _kinds_in(file):
+        if kind in MODELS:
+            MODELS[kind].load_class()  # which registers the class
+    return _class_of(file).from_file(file, mapped=mmap)
+
+
+def _class_of(file: ModelFile) -> type[SaveableMixin]:
+    found = find_class(file.kind)
+    if found is None:
+        known = ", ".join(sorted(MODELS))
+        raise ModelFileError(
+            f"{file.path}: holds a model of kind {file.kind!r}, this anystream has {known}; upgrade, or import the "
+            "module that defines the classifier"
+        )
+    return found
+
+
+def _kinds_in(file: ModelFile) -> Iterator[str]:
+    """Yield the kind of a file and of everything nested in it, such as the members of an ensemble."""
+    yield file.kind
+    pending: list[Any] = [file.metadata]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            if isinstance(value.get("kind"), str):
+                yield value["kind"]
+            pending.extend(value.values())
+        elif isinstance(value, list):
+            pending.extend(value)
