@@ -1,11 +1,11 @@
-"""Micro-clusters equal a plain reference that keeps the points, and keep what they promise."""
+"""Micro-clusters equal a plain reference that stores the points, and stay within their bounds."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anystream import ModelFileError, _native
+from anystream import ModelFileError, _native, load
 from anystream.microclusters import MicroClusterClassifier
 from anystream.model_file import read_model, write_model
 from reference.microclusters import MicroClusters
@@ -29,9 +29,7 @@ def drifting(seed, n, d, classes, missing=0.0):
     stale_after=st.sampled_from([20, 10_000]),
     missing=st.sampled_from([0.0, 0.15]),
 )
-def test_clusters_horizons_and_answers_equal_those_of_the_reference(
-    seed, n, d, classes, clusters, stale_after, missing
-):
+def test_clusters_horizons_and_labels_equal_those_of_the_reference(seed, n, d, classes, clusters, stale_after, missing):
     X, y = drifting(seed, n, d, classes, missing)
     times = {"stale_after": stale_after, "snapshot_every": 10, "choose_every": 30, "hold_back": 3}
     model = MicroClusterClassifier(n_clusters=clusters, budget=10**6, **times)
@@ -76,27 +74,28 @@ def test_accuracy_rises_with_the_clusters_compared():
     assert (model.classify(X[:20], budget=10**6).steps <= model.model_.n_clusters).all()
 
 
-def test_clusters_stay_within_their_number_and_memory_is_told():
+def test_clusters_stay_within_their_number_and_memory_is_reported():
     X, y = drifting(2, 5000, 5, 3)
     model = MicroClusterClassifier(n_clusters=50).fit(X, y)
     assert model.model_.n_clusters <= 50
     assert 50 * 5 * 8 < model.memory_bytes_ < 10**6
 
 
-def test_a_model_goes_on_after_a_file(tmp_path):
+def test_a_loaded_model_learns_the_same(tmp_path):
     X, y = drifting(3, 3000, 4, 3)
     model = MicroClusterClassifier(n_clusters=60, snapshot_every=100, choose_every=300).fit(X[:2000], y[:2000])
     model.save(tmp_path / "model.safetensors")
-    twin = MicroClusterClassifier._from_file(read_model(tmp_path / "model.safetensors"), mapped=False)
+    twin = load(tmp_path / "model.safetensors")
     for each in (model, twin):
         each.partial_fit(X[2000:], y[2000:])
     assert np.array_equal(twin.predict_proba(X), model.predict_proba(X))
 
 
-def test_damaged_arrays_are_refused(tmp_path):
+def test_damaged_arrays_are_rejected(tmp_path):
     X, y = drifting(4, 3000, 4, 3)
-    model = MicroClusterClassifier(n_clusters=60).fit(X, y)
-    metadata, arrays = model._to_file()
+    path = tmp_path / "model.safetensors"
+    MicroClusterClassifier(n_clusters=60).fit(X, y).save(path)
+    sound = read_model(path)
     changes = {
         "cluster_class": lambda a: a + 9,
         "cluster_moments": lambda a: -a,
@@ -106,10 +105,10 @@ def test_damaged_arrays_are_refused(tmp_path):
         "state": lambda a: a * 0,
     }
     for name, change in changes.items():
-        path = tmp_path / "model.safetensors"
-        write_model(path, kind=model.kind, version=1, metadata=metadata, arrays=arrays | {name: change(arrays[name])})
+        damaged = sound.arrays | {name: change(sound.arrays[name])}
+        write_model(path, kind=sound.kind, version=sound.version, metadata=sound.metadata, arrays=damaged)
         with pytest.raises(ModelFileError):
-            MicroClusterClassifier._from_file(read_model(path), mapped=False)
+            load(path)
 
 
 @pytest.mark.parametrize(
@@ -121,14 +120,14 @@ def test_damaged_arrays_are_refused(tmp_path):
         ({"snapshot_every": 0}, "snapshot_every is 0"),
     ],
 )
-def test_bad_parameters_are_refused_before_anything_changes(parameters, message):
+def test_invalid_parameters_are_rejected_before_anything_changes(parameters, message):
     model = MicroClusterClassifier(**parameters)
     with pytest.raises(ValueError, match=message):
         model.fit([[0.0], [1.0]], [0, 1])
     assert not hasattr(model, "model_")
 
 
-def test_a_state_with_distances_that_are_no_numbers_is_refused():
+def test_a_state_with_distances_that_are_not_numbers_is_rejected():
     X = np.random.default_rng(0).normal(size=(60, 3))
     model = MicroClusterClassifier().fit(X, np.arange(60) % 2)
     state = model.query(X[0]).refine(3).state

@@ -1,4 +1,4 @@
-"""The published LOCUST equals a plain reading of the paper."""
+"""The published LOCUST equals a plain implementation of the paper."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def points(seed, n, d, classes, missing=0.0):
 
 
 def counts_of(model, x, samples):
-    """How many votes each class has after so many samples, when failed samples vote like the others."""
+    """Return the votes of each class after a number of samples, when failed samples vote like the others."""
     return np.rint(model.query(x).refine(samples).proba * samples).astype(int)
 
 
@@ -64,7 +64,7 @@ def test_votes_follow_the_exact_probabilities_over_all_orders_of_dimensions(bias
     )
     block = Block(X, y, 3, n_ranges=4)
     power = {"unbiased": 0.0, "sqrt": 0.5, "proportional": 1.0}[bias]
-    looked_at = 0
+    compared = 0
     for x in X[:6]:
         exact = np.zeros(3)
         for (c, _), probability in block.exact_votes(x, power).items():
@@ -73,12 +73,12 @@ def test_votes_follow_the_exact_probabilities_over_all_orders_of_dimensions(bias
         assert (votes[exact == 0] == 0).all()
         possible = exact > 0
         if possible.sum() > 1:
-            looked_at += 1
+            compared += 1
             assert chisquare(votes[possible], exact[possible] * samples).pvalue > 1e-3
-    assert looked_at > 0
+    assert compared > 0
 
 
-def test_blocks_leave_with_the_probability_that_equation_10_adds_up():
+def test_blocks_are_evicted_with_the_probability_of_equation_10():
     """At lambda = 0.2 about 1 / (1 - 2^-0.2) = 7.7 blocks are kept in the long run."""
     X = np.zeros((16, 1))
     X[1] = 1
@@ -96,7 +96,7 @@ def test_blocks_leave_with_the_probability_that_equation_10_adds_up():
     assert len(bounded.model_.block_sizes) == 4
 
 
-def test_samples_go_round_the_blocks_and_the_newest_comes_first():
+def test_samples_cycle_through_the_blocks_from_the_newest():
     X = np.arange(8.0)[:, None]
     model = BlockLocustClassifier(block_size=8, decay=0.0, failed="vote", max_samples=1000)
     model.partial_fit(X, ["old"] * 8, classes=["old", "new"])
@@ -106,7 +106,7 @@ def test_samples_go_round_the_blocks_and_the_newest_comes_first():
     assert query.refine(1).proba.tolist() == [0.5, 0.5]
 
 
-def test_the_open_block_takes_part_from_a_sixteenth_on():
+def test_the_open_block_is_sampled_from_a_sixteenth_of_its_size_on():
     X, y = points(0, 400, 2, 2)
     model = BlockLocustClassifier(block_size=160, decay=0.0)
     model.partial_fit(X[:160], y[:160])
@@ -129,7 +129,7 @@ def test_failed_samples_decide_only_if_none_succeeded():
     assert np.allclose(silent.predict_proba(X), np.bincount(y) / len(y))
 
 
-def test_paper_is_the_letter():
+def test_paper_has_the_published_parameters():
     model = LocustClassifier.paper(block_size=500)
     assert isinstance(model, BlockLocustClassifier)
     assert (model.n_ranges, model.significance, model.decay, model.votes) == (10, 3.0, 0.2, "plain")

@@ -1,4 +1,4 @@
-"""Answers are the same bits on every ISA level that the machine has."""
+"""Probabilities are the same bits on every ISA level that the machine has."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ print(answers.hexdigest())
 
 
 @pytest.mark.skipif(_native.isa == "baseline", reason="this machine has one level only")
-def test_answers_do_not_depend_on_the_instructions():
+def test_probabilities_do_not_depend_on_the_instruction_set():
     found = set()
     for level in LEVELS[: LEVELS.index(_native.isa) + 1]:
         environment = os.environ | {"ANYSTREAM_ISA": level}

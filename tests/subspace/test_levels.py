@@ -43,7 +43,7 @@ CASES = st.fixed_dictionaries(
 
 @settings(max_examples=25)
 @given(case=CASES)
-def test_answers_equal_those_of_the_reference(case):
+def test_probabilities_equal_those_of_the_reference(case):
     categorical = [case["d"] - 1] if case["categorical"] and case["d"] > 2 else []
     X, y = stream(case["seed"], case["n"], case["d"], case["classes"], case["missing"], categorical)
     X = X.astype(np.float32).astype(np.float64)
@@ -85,13 +85,13 @@ def test_answers_equal_those_of_the_reference(case):
 
 
 def levels_of(model):
-    """The classes of the points of each level."""
+    """Return the classes of the points of each level."""
     arrays = model.model_.arrays()
     sizes = arrays["level_state"].reshape(-1, 4)[:4, 0]
     return np.split(arrays["point_class"][: sizes.sum()], np.cumsum(sizes)[:-1])
 
 
-def test_a_run_of_one_class_leaves_the_others_their_floor_at_once_and_their_share_of_the_stream_for_long():
+def test_a_run_of_one_class_leaves_the_others_their_floor_in_the_first_level_and_their_share_in_the_others():
     X = np.arange(40_000.0)[:, None]
     y = np.arange(40_000) % 4
     y[30_000:] = 0  # a cycle, then a run, after which class 0 is 44 % of the stream
@@ -107,7 +107,7 @@ def test_a_long_level_holds_the_classes_by_their_share_of_the_stream():
     assert np.bincount(levels_of(LocustClassifier(level_size=64, stride=3).fit(X, y))[3])[0] in (57, 58)
 
 
-def test_old_points_are_remembered_thinly_and_new_ones_densely():
+def test_old_points_are_stored_sparsely_and_new_ones_densely():
     n = 20_000
     model = LocustClassifier(level_size=256).fit(np.arange(float(n))[:, None], np.arange(n) % 2)
     arrays = model.model_.arrays()
@@ -117,7 +117,7 @@ def test_old_points_are_remembered_thinly_and_new_ones_densely():
     assert ages[3] > 256 * 50
 
 
-def test_a_point_answers_as_soon_as_it_is_learned():
+def test_a_point_votes_as_soon_as_it_is_learned():
     model = LocustClassifier(n_levels=1, label_delay=0)
     model.partial_fit(np.zeros((50, 3)), ["old"] * 50, classes=["old", "new"])
     model.partial_fit(np.full((8, 3), 9.0), ["new"] * 8)
@@ -125,7 +125,7 @@ def test_a_point_answers_as_soon_as_it_is_learned():
 
 
 @pytest.mark.parametrize("budget", [1, 7, 30])
-def test_the_answer_to_a_record_does_not_depend_on_its_batch(budget):
+def test_the_result_of_a_record_does_not_depend_on_its_batch(budget):
     X, y = stream(3, 600, 5, 3)
     model = LocustClassifier(level_size=64).fit(X, y)
     together = model.predict_proba(X[:50], budget=budget)

@@ -1,4 +1,4 @@
-"""Micro-clusters: moments of points that lie close together, and what they were at earlier times."""
+"""Micro-clusters: moments of nearby points, with snapshots of earlier times."""
 
 from anystream.microclusters.classifier import MicroClusterClassifier
 

@@ -1,4 +1,4 @@
-"""The arrays of which micro-cluster models consist, as model files hold them."""
+"""Arrays of micro-cluster models, as model files store them."""
 
 from anystream.model_file import ArraySpec
 
@@ -19,4 +19,4 @@ CLUSTER_ARRAYS = {
     "moments": ArraySpec("float64", (5, "d"), finite=True),
     "state": ArraySpec("int64", (4,), low=-1),
 }
-"""Clusters, those of the snapshots, the points held back, and the moments of all points."""
+"""Clusters, those of the snapshots, the points held out, and the moments of all points."""

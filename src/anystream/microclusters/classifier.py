@@ -1,4 +1,4 @@
-"""The On-Demand classifier: the nearest supervised micro-cluster of a well-chosen horizon."""
+"""On-Demand classifier: the nearest supervised micro-cluster within a chosen horizon."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from anystream.microclusters.arrays import CLUSTER_ARRAYS
 class MicroClusterClassifier(StreamClassifier):
     """Anytime classifier by the nearest micro-cluster of the recent past: On-Demand classification [1]_.
 
-    Points of one class that lie close together become one micro-cluster, which keeps their count, their first two
-    moments and those of their times. Snapshots of the clusters are kept in a pyramidal time frame; the difference of
-    the present and a snapshot is the stream since then. How far back to look is chosen by points held back for it. A
-    step compares the record with one cluster, the largest cluster of each class first.
+    Nearby points of one class form a micro-cluster, which stores their count, their first two moments and those of
+    their times. Snapshots of the clusters are kept in a pyramidal time frame; the difference between the present and a
+    snapshot describes the stream since then. The horizon is chosen by points held out for it. A step compares the
+    record with one cluster, the largest cluster of each class first.
 
     Parameters
     ----------
     n_clusters : int, default=1000
-        Most micro-clusters, of all classes together.
+        Maximum number of micro-clusters, of all classes together.
     boundary : float, default=2.0
-        A cluster absorbs points of its class within so many of its root mean squared deviations.
+        A cluster absorbs points of its class within this many of its root mean squared deviations.
     stale_after : int, default=20000
-        When there is no room, clusters whose last points came so many points ago leave; if there are none, the
-        closest pairs of a class are joined.
+        At capacity, clusters that received no point during the last this many points are evicted; if there are none,
+        the closest pairs of a class are merged.
     snapshot_every : int, default=1000
         Points between two snapshots.
     snapshots_per_order : int, default=3
-        Every ``2 ** i``-th snapshot is of order ``i``; of each order the last so many are kept.
+        Every ``2 ** i``-th snapshot is of order ``i``; of each order the last this many are kept.
     choose_every : int, default=2000
         Points between two choices of the horizon.
     hold_back : int, default=16
-        One point in so many judges the horizons, and is learned when one is chosen.
+        One point in this many evaluates the horizons, and is learned when one is chosen.
     standardise : bool, default=True
         Divide features by their standard deviations over the stream so far.
     budget : int, default=1000
-        Clusters compared per record by calls without a budget of their own.
+        Clusters compared per record for calls without a budget of their own.
     n_jobs : int, optional
         Threads for batches; None or -1 is one per core. Results do not depend on it.
 
@@ -53,11 +53,11 @@ class MicroClusterClassifier(StreamClassifier):
 
     Notes
     -----
-    Missing values (NaN): left out of moments and distances. Probabilities are the inverse squared distances of the
-    nearest cluster of each class, made to sum to 1; before the first step they are the shares of the classes.
+    Missing values (NaN) are left out of moments and distances. Probabilities are the inverse squared distances to the
+    nearest cluster of each class, normalised to sum to 1; before the first step they are the shares of the classes.
 
-    Where we depart from [1]_: room is made for a tenth of the clusters at once; the horizon is one, not the majority of
-    several; scales are learned from the stream.
+    Departures from [1]_: a tenth of the clusters is evicted at once; there is one horizon, not a majority of several;
+    scales are learned from the stream.
 
     References
     ----------

@@ -16,47 +16,48 @@ _POWERS = {"unbiased": 0.0, "sqrt": 0.5, "proportional": 1.0}
 class BlockLocustClassifier(LocustBase):
     """LOCUST as published [1]_: local subspaces of blocks of the stream.
 
-    A block's points lie in inverted lists by range and class. A step is one subspace sample (Figure 1 of [1]_):
-    features are drawn with a bias towards lists of skewed classes until the class that dominates the points in the
-    record's ranges does so significantly (Eq. 6), and that class gets a vote. `LocustClassifier` is the form to use;
-    this one is the letter of the paper, for comparison.
+    The points of a block are stored in inverted lists by range and class. A step is one subspace sample (Figure 1 of
+    [1]_): features are drawn with a bias towards lists of skewed classes until the class that dominates the points in
+    the record's ranges does so significantly (Eq. 6), and that class gets a vote. Use `LocustClassifier` in practice;
+    this class follows the paper exactly, for comparison.
 
     Parameters
     ----------
     block_size : int, default=20000
-        Points of a block, at most 65,535.
+        Points per block, at most 65,535.
     n_ranges : int, default=10
         Ranges of about equal depth into which a numeric feature is cut; Phi in [1]_. At most 254.
     bias : {"adaptive", "unbiased", "sqrt", "proportional"} or float, default="adaptive"
-        With what power of the normalised gini index (Eq. 2-4) features are drawn: 0, a half, 1, or a number.
+        Power of the normalised gini index (Eq. 2-4) with which features are drawn: 0, a half, 1, or a number.
         ``"adaptive"``: 1 for the first two samples of a record, a half up to the 50th, then 0.
     significance : float, default=3.0
-        Standard deviations by which the dominant class must exceed its overall share; t in [1]_.
+        Number of standard deviations by which the dominant class must exceed its overall share; t in [1]_.
     min_points : int, default=5
-        A sample fails when so few points are left; n_thresh in [1]_.
+        A sample fails when only this many points are left; n_thresh in [1]_.
     dominant : {"count", "lift"}, default="count"
-        The class that dominates a subspace: of the most points, or of the most in proportion to its share of the block.
+        The class that dominates a subspace: the one with the most points, or with the most in proportion to its share
+        of the block.
     votes : {"plain", "gamma"}, default="plain"
-        A vote counts one, or as much as it is significant (Eq. 6).
+        Weight of a vote: one, or its significance (Eq. 6).
     failed : {"fallback", "vote", "silent"}, default="fallback"
-        What failed samples do: decide only if none succeeded, vote like the others (Figure 1), or nothing (the text).
+        Use of failed samples: decide only if none succeeded, vote like the others (Figure 1), or ignored (the text).
     decay : float, default=0.2
-        Whenever a block begins, each older one leaves with probability ``1 - 2 ** -decay``; lambda in [1]_.
+        When a new block is started, each older one is evicted with probability ``1 - 2 ** -decay``; lambda in [1]_.
     max_blocks : int, default=10
-        Most blocks; q in [1]_. Beyond it the most stale one leaves.
+        Maximum number of blocks; q in [1]_. Beyond it the stalest one is evicted.
     categorical : sequence of int or str, optional
         Columns whose values are categories, coded as whole numbers. Each of the 253 most frequent is a range.
     max_samples : int, default=100
-        Most samples of one record; n_s in [1]_. After them a query is exhausted.
+        Maximum samples per record; n_s in [1]_. After them a query is exhausted.
     confidence : float, optional
-        Stop a record's sampling as soon as the label is that of infinitely many samples with this probability, by a
-        test that may be looked at after every sample; the answer then counts as certified. Needs plain votes.
+        Stop sampling a record as soon as its label equals that of infinitely many samples with this probability, by a
+        sequential test evaluated after every sample; the label then counts as certified. Needs plain votes.
     max_bytes : int, optional
-        Most memory; as many blocks are kept as fit.
+        Maximum memory; as many blocks are kept as fit.
     budget : int, default=30
-        Samples per record that calls without a budget of their own spend.
+        Samples per record for calls without a budget of their own.
     seed : int, default=0
-        Seeds the samples and the forgetting of blocks.
+        Seed of the samples and of the eviction of blocks.
     n_jobs : int, optional
         Threads for batches; None or -1 is one per core. Results do not depend on it.
 
@@ -71,11 +72,11 @@ class BlockLocustClassifier(LocustBase):
 
     Notes
     -----
-    Where we depart from [1]_, or had to choose: the block that is being filled takes part in answers from a sixteenth
-    of its size on (the first block at once), with the points that it had when they last doubled. The samples of a
-    record go round the blocks, the newest first, so that any number of them is spread evenly. Features are drawn
-    without replacement, and one that would leave no point is passed over. The bias follows the number of the sample
-    rather than that of all samples, which nobody knows when a deadline ends the work. In a block of one class Eq. 6 is
+    Departures from [1]_ and choices that it leaves open: the block that is being filled is sampled from a sixteenth of
+    its size on (the first block at once), with the points that it had when their number last doubled. The samples of a
+    record cycle through the blocks, the newest first, so that any number of them is spread evenly. Features are drawn
+    without replacement, and one that would leave no point is skipped. The bias depends on the number of the sample
+    rather than on the total number, which is unknown when a deadline ends the work. In a block of one class Eq. 6 is
     0/0: its samples fail.
 
     References
@@ -151,7 +152,7 @@ class BlockLocustClassifier(LocustBase):
         """Return the native settings for queries."""
         error = error_rate(self.confidence)
         if error > 0.0 and self.votes == "gamma":
-            raise ValueError("confidence is set and votes is 'gamma', which has no bound; use plain votes")
+            raise ValueError("confidence is set and votes is 'gamma', whose weights have no bound; use plain votes")
         adaptive = self.bias == "adaptive"
         if isinstance(self.bias, str) and not adaptive and self.bias not in _POWERS:
             known = ", ".join(["adaptive", *_POWERS])
@@ -171,5 +172,5 @@ class BlockLocustClassifier(LocustBase):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # on two features, the letter stops at the first significant one
+        tags.classifier_tags.poor_score = True  # on two features the published rule stops at the first significant one
         return tags

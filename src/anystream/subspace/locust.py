@@ -1,4 +1,4 @@
-"""LOCUST as a classifier: local subspaces, drawn anew for each record."""
+"""LOCUST on levels: the classifier to use."""
 
 from __future__ import annotations
 
@@ -8,62 +8,63 @@ from typing import Any, ClassVar
 from anystream import _native
 from anystream.estimators.parameters import check_float, check_int
 from anystream.subspace.arrays import LEVEL_ARRAYS
-from anystream.subspace.locust_base import LocustBase, error_rate
 from anystream.subspace.block_locust import BlockLocustClassifier
+from anystream.subspace.locust_base import LocustBase, error_rate
 
 
 class LocustClassifier(LocustBase):
     """Anytime classifier that samples local subspaces of a bounded memory of the stream.
 
-    Nothing is built beforehand but inverted lists: which remembered points lie in which range of which feature. A step
-    is one sample: features are drawn, those that tell classes apart around this record more often, until the points
-    that share the record's ranges are of one class or few; these vote. Any number of samples gives an answer.
+    Training only builds inverted lists: the stored points in each range of each feature. A step is one sample: features
+    are drawn at random, those that separate classes around this record more often, until the points that share the
+    record's ranges are of one class or few; these vote. Any number of samples gives a label.
 
-    The memory is a few levels of equally many points. Level ``l`` takes one point in ``stride ** l``, by lot, so that
-    the levels together remember the last moments densely and the past thinly, and learning is constant work per point.
-    All levels but the first hold the classes by their shares of the whole stream: a long run of one class does not
-    flush the others. How far each level is trusted is learned from labelled points before they enter.
-    `LocustClassifier.paper` makes the classifier as published [1]_.
+    The memory consists of a few levels of equal size. Level ``l`` samples one point in ``stride ** l``, so that the
+    levels together hold recent points densely and the past sparsely, and learning is constant work per point. All
+    levels but the first keep the classes in proportion to their shares of the whole stream: a long run of one class
+    does not evict the others. The weight of each level is learned from labelled points before they are stored.
+    `LocustClassifier.paper` returns the classifier as published [1]_.
 
     Parameters
     ----------
     n_levels : int, default=4
-        How many levels there are.
+        Number of levels.
     level_size : int, default=1024
-        Points of a level, at most 65,535.
+        Points per level, at most 65,535.
     stride : int, default=4
-        How much thinner each level is than the one before.
+        Sampling ratio between one level and the next.
     n_ranges : int, default=8
         Ranges of about equal depth into which a numeric feature is cut; Phi in [1]_. At most 254.
     support : int, default=24
-        A sample stops narrowing its subspace at so few points.
+        A sample stops narrowing its subspace when this many points are left.
     smoothing : float, default=1.0
-        How many points' worth the class shares of the level count in a vote.
+        Weight of the class shares of the level in a vote, in points.
     kernel : float, default=0.5
-        How fast the vote of a point falls with its distance from the record beyond that of the nearest point. Distances
-        count ranges: by how many two values are apart, added up over the features.
+        Rate at which the vote of a point falls with its distance from the record beyond that of the nearest point. A
+        distance counts the ranges between two values, summed over the features.
     affinity : float, default=0.2
-        How fast a whole sample's voice falls with the distance of its nearest point: a level that holds nothing like
-        the record speaks softly.
+        Rate at which the weight of a whole sample falls with the distance of its nearest point: a level that holds
+        nothing similar to the record gets little weight.
     class_floor : int, default=2
-        So many points of every class stay in each level, however rare the class.
+        Minimum number of points of every class kept in each level, however rare the class.
     label_delay : int, default=1000
-        How many points are learned between two answers that a level's age must be judged by: the block size if
-        records are answered and learned in blocks, the number of records that wait for their labels in general.
+        Number of points learned between classifying a record and learning its label, used to weigh levels by age: the
+        block size if records are classified and learned in blocks, in general the number of records whose label is
+        pending.
     categorical : sequence of int or str, optional
         Columns whose values are categories, coded as whole numbers. Each of the 253 most frequent is a range.
     max_samples : int, default=100
-        Most samples of one record; n_s in [1]_. After them a query is exhausted.
+        Maximum samples per record; n_s in [1]_. After them a query is exhausted.
     confidence : float, optional
-        Stop a record's sampling as soon as the label is that of infinitely many samples with this probability, by a
-        test that may be looked at after every sample; the answer then counts as certified. None: sample until the
-        budget ends or no sample can matter.
+        Stop sampling a record as soon as its label equals that of infinitely many samples with this probability, by a
+        sequential test evaluated after every sample; the label then counts as certified. None: sample until the budget
+        ends or no sample can change the label.
     max_bytes : int, optional
-        Most memory. The longest levels are left out until the rest fits.
+        Maximum memory. The levels that reach furthest back are dropped until the rest fits.
     budget : int, default=30
-        Samples per record that calls without a budget of their own spend.
+        Samples per record for calls without a budget of their own.
     seed : int, default=0
-        Seeds the samples. They depend on it and on the record's content alone, not on its place in a batch.
+        Seed of the samples. They depend on it and on the values of the record alone, not on its position in a batch.
     n_jobs : int, optional
         Threads for batches; None or -1 is one per core. Results do not depend on it.
 
@@ -78,13 +79,14 @@ class LocustClassifier(LocustBase):
 
     Notes
     -----
-    Missing values (NaN): a feature that the record lacks is not drawn; a point that lacks it is in none of its lists.
-    Values are kept as 32-bit floats. A point answers as soon as it is learned. `fit` is learning in the order given.
+    Missing values (NaN): a feature that is missing in the record is not drawn; a point with a missing value is in none
+    of the lists of that feature. Values are stored as 32-bit floats. A point takes part in votes as soon as it is
+    learned. `fit` learns in the given order.
 
     A sample in level l draws features without replacement, with probability proportional to
     ``max(0, KL) * s + 0.01 * s + 1e-6`` where, for the record's list of the feature with ``n_v`` of the level's ``n``
     points, KL is the divergence of its (smoothed) class shares from those of the level and ``s = 1 - n_v / n``. A
-    feature that would leave no point is passed over.
+    feature that would leave no point is skipped.
 
     References
     ----------
@@ -170,11 +172,11 @@ class LocustClassifier(LocustBase):
 
     @staticmethod
     def paper(**changes: Any) -> BlockLocustClassifier:
-        """LOCUST as published [1]_: blocks of 20,000 points, the gini index, plain votes, decay by block.
+        """Return LOCUST as published [1]_: blocks of 20,000 points, the gini index, plain votes, decay by block.
 
         Parameters
         ----------
         **changes
-            Parameters of `BlockLocustClassifier` that differ.
+            Parameters of `BlockLocustClassifier` to change.
         """
         return BlockLocustClassifier(**changes)
