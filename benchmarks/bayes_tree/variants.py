@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 from anystream import AnytimeCurve, BayesTreeClassifier, anytime_curve
 from anystream.bayes_tree import StaticMixtureClassifier
-from anystream.streams import DatasetNotFound, load_dataset
+from anystream.streams import DatasetNotFoundError, load_dataset
 from benchmarks.table import machine, print_table
 
 SETS = ["letter", "pendigits", "vowel", "segment", "optdigits", "spambase", "kr_vs_kp", "page_blocks"]
@@ -115,7 +115,7 @@ def available_folds(names: Iterable[str], folds: int, queries: int) -> dict[str,
     for name in names:
         try:
             data[name] = folds_of(name, folds, queries)
-        except DatasetNotFound:
+        except DatasetNotFoundError:
             print(f"{name} is not in ANYSTREAM_DATA: left out", file=sys.stderr)
     return data
 

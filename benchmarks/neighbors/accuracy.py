@@ -12,7 +12,7 @@ import numpy as np
 
 from anystream.neighbors import AnytimeNeighborsClassifier
 from anystream.streams import load_dataset
-from anystream.streams.load import DatasetNotFound
+from anystream.streams.load import DatasetNotFoundError
 from benchmarks.table import machine, print_table
 
 SEEN = [10, 20, 50, 100, 200, 500, 1000, 2000, None]
@@ -69,7 +69,7 @@ def problems(names: list[str], most_test: int, n_surnames: int):
             continue
         try:
             data = load_dataset(name)
-        except (DatasetNotFound, ValueError) as error:
+        except (DatasetNotFoundError, ValueError) as error:
             print(f"{name} is left out: {error}")
             continue
         if name in ("australian", "ionosphere"):

@@ -1,7 +1,7 @@
-"""Streams: records in an order that matters, made by rule and chance or loaded.
+"""Streams: labelled records in a fixed order, generated or loaded from data sets.
 
-Generators (`SEA`, `Sine`, `MovingGaussians`, `JapaneseFlag`, `RandomRBF`) and data sets (`load_dataset`) are
-read alike: ``batches(size)``, ``records()`` and ``take(n)``.
+Generators (`SEA`, `Sine`, `MovingGaussians`, `JapaneseFlag`, `RandomRBF`) and data sets (`load_dataset`) have the same
+methods for reading: ``batches(size)``, ``records()`` and ``take(n)``.
 
 Examples
 --------
@@ -14,7 +14,7 @@ Examples
 from anystream.streams.dataset import Dataset
 from anystream.streams.generated import GeneratedStream
 from anystream.streams.japanese_flag import JapaneseFlag
-from anystream.streams.load import DatasetNotFound, available_datasets, load_dataset
+from anystream.streams.load import DatasetNotFoundError, available_datasets, load_dataset
 from anystream.streams.moving_gaussians import MovingGaussians
 from anystream.streams.random_rbf import RandomRBF
 from anystream.streams.sea import SEA
@@ -23,7 +23,7 @@ from anystream.streams.sine import Sine
 __all__ = [
     "SEA",
     "Dataset",
-    "DatasetNotFound",
+    "DatasetNotFoundError",
     "GeneratedStream",
     "JapaneseFlag",
     "MovingGaussians",

@@ -1,4 +1,4 @@
-"""A labelled set of records in an order that matters, as a whole or as a stream."""
+"""Data set: labelled records in a fixed order, read as a whole or as a stream."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -7,31 +7,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.streams.parameters import whole_number
+from anystream.streams.parameters import check_int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Dataset:
-    """Records and labels, with the names of what they mean. `load_dataset` makes one.
+    """Labelled records with the names of their features and classes, as `load_dataset` returns them.
 
     Parameters
     ----------
     name : str
-        The name under which it was asked for.
+        The name that was passed to `load_dataset`.
     X : ndarray of shape (n_records, n_features), CSR matrix of that shape, or ndarray of shape (n_records,)
-        The records: float64, where missing values are NaN; sparse if they were stored so; or one string each.
+        The records: float64 with NaN for missing values, sparse if they were stored as such, or one string each.
     y : ndarray of shape (n_records,), int64
         Class codes, 0 to ``len(class_names) - 1``.
     feature_names : tuple of str
-        One per column of X; one for records that are strings.
+        One per column of X; a single one if the records are strings.
     class_names : tuple of str
         ``class_names[code]`` is the label.
     categorical : tuple of int, default=()
-        The columns, as far as known, whose numbers are codes without an order.
+        The columns that are known to contain unordered codes.
     categories : mapping of str to tuple of str, default={}
-        For categorical columns by name: the label of code 0, of code 1, and so on; empty where not known.
+        For categorical columns by name: the label of code 0, of code 1, and so on; empty if unknown.
     is_test : ndarray of shape (n_records,), bool, or None, default=None
-        The predefined split into training and test records; None where there is none.
+        The predefined split into training and test records; None if there is no split.
 
     Examples
     --------
@@ -63,17 +63,17 @@ class Dataset:
 
     @property
     def n_records(self) -> int:
-        """How many records there are."""
+        """Number of records."""
         return len(self.y)
 
     @property
     def n_features(self) -> int:
-        """Columns of X."""
+        """Number of columns of X."""
         return len(self.feature_names)
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         return len(self.class_names)
 
     @property
@@ -95,30 +95,30 @@ class Dataset:
 
     def batches(self, size: int, *, start: int = 0) -> Iterator[tuple[Any, NDArray[np.int64]]]:
         """Iterate in order over batches ``(X, y)`` of `size` records; the last one may be smaller."""
-        size = whole_number("size", size, least=1)
-        firsts = range(whole_number("start", start, least=0), self.n_records, size)
+        size = check_int("size", size, min_value=1)
+        firsts = range(check_int("start", start, min_value=0), self.n_records, size)
         return ((self.X[first : first + size], self.y[first : first + size]) for first in firsts)
 
     def records(self, *, start: int = 0) -> Iterator[tuple[Any, int]]:
         """Iterate in order over single records ``(x, y)``; a sparse x is a matrix of one row."""
-        rows = range(whole_number("start", start, least=0), self.n_records)
+        rows = range(check_int("start", start, min_value=0), self.n_records)
         if isinstance(self.X, np.ndarray):
             return ((self.X[row], int(self.y[row])) for row in rows)
         return ((self.X[row : row + 1], int(self.y[row])) for row in rows)
 
     def take(self, n: int, *, start: int = 0) -> tuple[Any, NDArray[np.int64]]:
-        """Answer the `n` records from position `start` on as one ``(X, y)``."""
-        first = whole_number("start", start, least=0)
-        last = first + whole_number("n", n, least=1)
+        """Return the `n` records from position `start` on as one ``(X, y)``."""
+        first = check_int("start", start, min_value=0)
+        last = first + check_int("n", n, min_value=1)
         if last > self.n_records:
             raise ValueError(
-                f"records {first} to {last - 1} asked of {self.name}, which has {self.n_records}; take fewer"
+                f"records {first} to {last - 1} requested, but {self.name} has {self.n_records} records; take fewer"
             )
         return self.X[first:last], self.y[first:last]
 
     def shuffled(self, seed: int) -> "Dataset":
-        """Answer the same records in a random order: for sets that are sorted by class, no stream at all."""
-        order = np.random.default_rng(whole_number("seed", seed, least=0)).permutation(self.n_records)
+        """Return a copy with the records in random order, for data sets that are sorted by class."""
+        order = np.random.default_rng(check_int("seed", seed, min_value=0)).permutation(self.n_records)
         is_test = None if self.is_test is None else self.is_test[order]
         return replace(self, X=self.X[order], y=self.y[order], is_test=is_test)
 
@@ -126,6 +126,6 @@ class Dataset:
         if self.is_test is None:
             raise ValueError(
                 f"{self.name} has no predefined split; "
-                f"divide X and y yourself, say with sklearn.model_selection.train_test_split"
+                f"split X and y yourself, for example with sklearn.model_selection.train_test_split"
             )
         return self.is_test

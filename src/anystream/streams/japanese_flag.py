@@ -1,4 +1,4 @@
-"""The Japanese flag: a disc in a square."""
+"""Japanese flag: a disc in a square."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,26 +8,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream.streams.generated import Batch, GeneratedStream
-from anystream.streams.parameters import real_number
+from anystream.streams.parameters import check_float
 
 CORNER = sqrt(0.5)  # from the centre of the unit square to a corner
 
 
 @dataclass(frozen=True, kw_only=True)
 class JapaneseFlag(GeneratedStream[float]):
-    """Two features, evenly spread over the unit square; label 1 inside a disc in its middle, else 0.
+    """Two features, uniform on the unit square; label 1 inside a disc in its middle, else 0.
 
     Parameters
     ----------
     concepts : sequence of float, default=(0.3,)
-        The radii of the disc, each above 0 and below half the diagonal of the square.
+        Radius of the disc under each concept, above 0 and below half the diagonal of the square.
     drifts, noise, seed, n_records
         As in `GeneratedStream`.
 
     Notes
     -----
     JF of Ueno et al. [1]_, the running example of anytime nearest neighbours, there with 2,000 records and
-    without drifts. The paper does not print the radius; 0.3 comes close to its curves.
+    without drifts. The paper does not state the radius; 0.3 comes close to its curves.
 
     References
     ----------
@@ -47,9 +47,9 @@ class JapaneseFlag(GeneratedStream[float]):
 
     def _check_concept(self, concept: object) -> float:
         wanted = f"a radius above 0 and below {CORNER:.4f}, half the diagonal of the unit square"
-        radius = real_number("a JapaneseFlag concept", concept, wanted=wanted, least=0.0, most=CORNER)
+        radius = check_float("a JapaneseFlag concept", concept, wanted=wanted, min_value=0.0, max_value=CORNER)
         if radius in (0.0, CORNER):
-            raise ValueError(f"a JapaneseFlag concept is {radius}, which leaves one class; give {wanted}")
+            raise ValueError(f"a JapaneseFlag concept is {radius}, which leaves a single class; give {wanted}")
         return radius
 
     def _draw(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:

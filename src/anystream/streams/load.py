@@ -1,4 +1,4 @@
-"""Where a data set of a given name is found: with scikit-learn, in a file of the data home, or on OpenML."""
+"""Data sets by name: bundled with scikit-learn, from a file in the data directory, or from OpenML."""
 
 import os
 import warnings
@@ -15,30 +15,30 @@ BUNDLED = ("breast_cancer", "digits", "iris", "wine")
 PREFIXES = ("", "uci_", "ucr_")
 
 
-class DatasetNotFound(LookupError):  # noqa: N818  # says it without the suffix
-    """No data set of that name could be found; the message says where it was looked for."""
+class DatasetNotFoundError(LookupError):
+    """No data set has the given name; the message lists the places that were searched."""
 
 
 def load_dataset(name: str) -> Dataset:
-    """Answer the data set of a name, from the first place that has it.
+    """Return the data set with the given name, from the first place that has it.
 
     1. Bundled with scikit-learn: breast_cancer, digits, iris, wine.
-    2. A file ``<name>.npz``, ``uci_<name>.npz`` or ``ucr_<name>.npz`` in the data home: the directory that
-       the environment variable ``ANYSTREAM_DATA`` names, else ``~/.cache/anystream``. The arrays that such a
-       file holds are listed in `anystream.streams.npz`.
-    3. OpenML, by scikit-learn's ``fetch_openml``; what it gives is kept in the data home as ``<name>.npz``.
+    2. A file ``<name>.npz``, ``uci_<name>.npz`` or ``ucr_<name>.npz`` in the data directory, which is set by the
+       environment variable ``ANYSTREAM_DATA`` and is ``~/.cache/anystream`` by default. The arrays of such a file are
+       listed in `anystream.streams.npz`.
+    3. OpenML, by scikit-learn's ``fetch_openml``; the result is stored in the data directory as ``<name>.npz``.
 
     Parameters
     ----------
     name : str
-        As `available_datasets` lists it, or as OpenML knows it.
+        A name that `available_datasets` lists, or the name of a data set on OpenML.
 
     Raises
     ------
-    DatasetNotFound
-        If no place has it, or OpenML cannot be reached.
+    DatasetNotFoundError
+        If no place has the data set, or OpenML cannot be reached.
     ValueError
-        If the file is damaged or holds no classification data.
+        If the file is damaged or is not a classification data set.
 
     Examples
     --------
@@ -49,17 +49,17 @@ def load_dataset(name: str) -> Dataset:
     (('alcohol', 'malic_acid'), dtype('float64'))
     """
     if not isinstance(name, str):
-        raise TypeError(f"the name of a data set is {name!r}; give a string, say 'iris'")
-    if not _is_plain(name):
-        raise ValueError(f"the name of a data set is {name!r}; give a plain name without a path, say 'iris'")
+        raise TypeError(f"the name of a data set is {name!r}; give a string such as 'iris'")
+    if not _is_valid_name(name):
+        raise ValueError(f"the name of a data set is {name!r}; give a name without a path, such as 'iris'")
     if name in BUNDLED:
-        return _bundled(name)
-    path = _file_of(name)
-    return _fetched(name) if path is None else read_npz(name, path)
+        return _load_bundled(name)
+    path = _find_file(name)
+    return _fetch(name) if path is None else read_npz(name, path)
 
 
 def available_datasets() -> tuple[str, ...]:
-    """Names that `load_dataset` answers without network: the bundled sets and the files of the data home.
+    """Return the names that `load_dataset` can load offline: bundled data sets and files in the data directory.
 
     Examples
     --------
@@ -67,31 +67,32 @@ def available_datasets() -> tuple[str, ...]:
     True
     """
     names = set(BUNDLED)
-    for path in _data_home().glob("*.npz"):
-        short_first = sorted({path.stem.removeprefix(prefix) for prefix in PREFIXES}, key=len)
-        leading_here = [name for name in short_first if _is_plain(name) and _file_of(name) == path]
-        names.update(leading_here[:1])
+    for path in _data_directory().glob("*.npz"):
+        shortest_first = sorted({path.stem.removeprefix(prefix) for prefix in PREFIXES}, key=len)
+        names_of_file = [name for name in shortest_first if _is_valid_name(name) and _find_file(name) == path]
+        names.update(names_of_file[:1])
     return tuple(sorted(names))
 
 
-def _data_home() -> Path:
+def _data_directory() -> Path:
     return Path(os.environ.get("ANYSTREAM_DATA") or "~/.cache/anystream").expanduser()
 
 
-def _is_plain(name: str) -> bool:
-    return name != "" and not name.startswith(".") and not any(mark in name for mark in "/\\\0")
+def _is_valid_name(name: str) -> bool:
+    """Whether a name is a file stem without a path."""
+    return name != "" and not name.startswith(".") and not any(character in name for character in "/\\\0")
 
 
-def _file_of(name: str) -> Path | None:
-    """Answer the file that a name leads to; a bundled set comes before it."""
+def _find_file(name: str) -> Path | None:
+    """Return the file that `load_dataset` reads for a name; None for a bundled data set or if there is no file."""
     if name in BUNDLED:
         return None
-    paths = (_data_home() / f"{prefix}{name}.npz" for prefix in PREFIXES)
+    paths = (_data_directory() / f"{prefix}{name}.npz" for prefix in PREFIXES)
     return next((path for path in paths if path.is_file()), None)
 
 
-def _bundled(name: str) -> Dataset:
-    from sklearn import datasets  # only here: a stream of one's own needs none of it
+def _load_bundled(name: str) -> Dataset:
+    from sklearn import datasets  # imported here because generated streams do not need it
 
     bunch = getattr(datasets, f"load_{name}")()
     return Dataset(
@@ -103,26 +104,28 @@ def _bundled(name: str) -> Dataset:
     )
 
 
-def _fetched(name: str) -> Dataset:
-    """Fetch from OpenML and keep a copy: scikit-learn's own cache would be parsed anew at each load."""
+def _fetch(name: str) -> Dataset:
+    """Fetch from OpenML and store a copy; files in scikit-learn's own cache would be parsed again at each load."""
     from sklearn.datasets import fetch_openml
 
     try:
-        # this parser needs no pandas and gives categorical columns as codes
+        # this parser does not need pandas and returns categorical columns as codes
         bunch = fetch_openml(name, cache=False, as_frame=False, parser="liac-arff", n_retries=1)
-    except (OSError, HTTPException, ValueError, LookupError) as error:  # offline, unknown, or past reading
-        raise DatasetNotFound(_not_found(name, error)) from error
+    except (OSError, HTTPException, ValueError, LookupError) as error:  # offline, unknown or malformed
+        raise DatasetNotFoundError(_not_found_message(name, error)) from error
     dataset = _from_openml(name, bunch)
     try:
-        write_npz(dataset, _data_home() / f"{name}.npz")
+        write_npz(dataset, _data_directory() / f"{name}.npz")
     except OSError as error:
-        warnings.warn(f"{name} will be fetched anew next time, it could not be kept: {error}", stacklevel=3)
+        warnings.warn(f"{name} could not be stored and will be fetched again next time: {error}", stacklevel=3)
     return dataset
 
 
 def _from_openml(name: str, bunch: Any) -> Dataset:
     if bunch.target is None or np.ndim(bunch.target) != 1 or np.asarray(bunch.target).dtype.kind == "f":
-        raise ValueError(f"{name} of OpenML has no single column of class labels; choose a classification set")
+        raise ValueError(
+            f"{name} on OpenML does not have a single column of class labels; choose a classification data set"
+        )
     classes, y = np.unique(bunch.target.astype(str), return_inverse=True)
     X = bunch.data.astype(np.float64)
     feature_names = tuple(map(str, bunch.feature_names))
@@ -138,13 +141,13 @@ def _from_openml(name: str, bunch: Any) -> Dataset:
     )
 
 
-def _not_found(name: str, error: Exception) -> str:
-    home = _data_home()
+def _not_found_message(name: str, error: Exception) -> str:
+    directory = _data_directory()
     files = ", ".join(f"{prefix}{name}.npz" for prefix in PREFIXES)
-    there = "" if home.is_dir() else " (no such directory)"
+    missing = "" if directory.is_dir() else " (no such directory)"
     return (
-        f"no data set {name!r}: none of that name is bundled with scikit-learn, none of the files {files} is "
-        f"in {home}{there}, and OpenML did not give it ({type(error).__name__}: {error}). Put such a file "
-        f"there, or let ANYSTREAM_DATA name the directory that has it. Available without network: "
+        f"data set {name!r} not found: it is not bundled with scikit-learn, none of the files {files} exists in "
+        f"{directory}{missing}, and fetching it from OpenML failed ({type(error).__name__}: {error}). Put such a file "
+        f"there, or set ANYSTREAM_DATA to the directory that contains it. Available offline: "
         f"{', '.join(available_datasets())}"
     )

@@ -1,4 +1,4 @@
-"""Moving Gaussians: a narrow class inside a wide one, which change places."""
+"""Moving Gaussians: a narrow class inside a wide one, whose labels are swapped at drifts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ WIDE_DEVIATION = 4.0
 
 @dataclass(frozen=True, kw_only=True)
 class MovingGaussians(GeneratedStream[str]):
-    """Two classes as likely as each other, Gaussians of the plane that overlap and are swapped at drifts.
+    """Two equally likely classes: overlapping Gaussians in the plane, whose labels are swapped at drifts.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ class MovingGaussians(GeneratedStream[str]):
 
     Notes
     -----
-    GAUSS of Gama et al. [1]_. The classes overlap: even the Bayes rule of the concept is wrong on 10.0 % of
-    the records, without any noise.
+    GAUSS of Gama et al. [1]_. The classes overlap: the Bayes rule of a concept has an error of 10.0 % even
+    without noise.
 
     References
     ----------

@@ -7,17 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream.streams.generated import Batch, GeneratedStream
-from anystream.streams.parameters import real_number
+from anystream.streams.parameters import check_float
 
 
 @dataclass(frozen=True, kw_only=True)
 class SEA(GeneratedStream[float]):
-    """Three features, evenly spread over [0, 10]; label 0 if x_1 + x_2 <= theta, else 1. The third is idle.
+    """Three features, uniform on [0, 10]; label 0 if x_1 + x_2 <= theta, else 1. The third feature is irrelevant.
 
     Parameters
     ----------
     concepts : sequence of float, default=(8.0,)
-        The thresholds theta, each between 0 and 20.
+        Threshold theta of each concept, between 0 and 20.
     drifts, noise, seed, n_records
         As in `GeneratedStream`.
 
@@ -25,7 +25,7 @@ class SEA(GeneratedStream[float]):
     -----
     Street and Kim [1]_ use theta = 8, 9, 7, 9.5 with 10 % noise. KAOGINC's paper [2]_ uses 7, 9, 6, 9.5 (its
     Figures 3a and 4) and 8, 9, 7, 9.5 (its text; the caption says 8, 6, 8, 7.5), 3, 5, 7, 9 and 9.5, 8, 6, 4
-    (Figures 3b to 3d). It names no noise.
+    (Figures 3b to 3d). It does not mention noise.
 
     References
     ----------
@@ -34,8 +34,9 @@ class SEA(GeneratedStream[float]):
 
     Examples
     --------
-    The stream of [2]_: 80 batches to learn (80 records), each followed by one to test (60), four concepts.
-    A change falls between the two, so the first test after it comes as a surprise.
+    The stream of [2]_: 80 labelled batches (80 records each), each followed by a test batch (60 records), four
+    concepts. Each drift is between a labelled batch and its test batch, so no classifier can have learned the new
+    concept there.
 
     >>> stream = SEA(
     ...     concepts=(7, 9, 6, 9.5), drifts=(2880, 5680, 8480), noise=0.1, seed=1, n_records=11_200
@@ -54,10 +55,10 @@ class SEA(GeneratedStream[float]):
     n_classes: int = field(default=2, init=False, repr=False)
 
     def _check_concept(self, concept: object) -> float:
-        wanted = "a threshold between 0 and 20, where sums of two features lie"
-        theta = real_number("a SEA concept", concept, wanted=wanted, least=0.0, most=20.0)
+        wanted = "a threshold between 0 and 20, the range of the sum of two features"
+        theta = check_float("a SEA concept", concept, wanted=wanted, min_value=0.0, max_value=20.0)
         if theta in (0.0, 20.0):
-            raise ValueError(f"a SEA concept is {theta}, which leaves one class; give {wanted}")
+            raise ValueError(f"a SEA concept is {theta}, which leaves a single class; give {wanted}")
         return theta
 
     def _draw(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Sine: below or above a curve, and the labels reversed."""
+"""Sine: points below or above a sine curve, with labels that may be reversed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ CONCEPTS = ("sine1", "sine1_reversed", "sine2", "sine2_reversed")
 
 @dataclass(frozen=True, kw_only=True)
 class Sine(GeneratedStream[str]):
-    """Two features, evenly spread over the unit square; label 1 below a sine curve, else 0, or reversed.
+    """Two features, uniform on the unit square; label 1 below a sine curve, else 0, or reversed.
 
     Parameters
     ----------
@@ -25,9 +25,9 @@ class Sine(GeneratedStream[str]):
 
     Notes
     -----
-    SINE1 and SINE2 of Gama et al. [1]_, who reverse the labels at every change. KAOGINC's paper speaks of a
-    "moving Sine" with three abrupt changes and does not define it: all four concepts in turn, or "sine2"
-    reversed at each change, are the readings that we compare.
+    SINE1 and SINE2 of Gama et al. [1]_, who reverse the labels at every change. KAOGINC's paper uses a "moving Sine"
+    with three abrupt changes and does not define it. We compare two interpretations: all four concepts in turn, and
+    "sine2" reversed at each change.
 
     References
     ----------
@@ -55,7 +55,7 @@ class Sine(GeneratedStream[str]):
         return rng.random((size, 2))
 
     def _apply(self, concept: str, draws: NDArray[np.float64], first: int) -> Batch:
-        across, up = draws[:, 0], draws[:, 1]
-        curve = np.sin(across) if concept.startswith("sine1") else 0.5 + 0.3 * np.sin(3 * np.pi * across)
-        labelled = up >= curve if concept.endswith("_reversed") else up < curve
-        return draws, labelled.astype(np.int64)
+        x_1, x_2 = draws[:, 0], draws[:, 1]
+        curve = np.sin(x_1) if concept.startswith("sine1") else 0.5 + 0.3 * np.sin(3 * np.pi * x_1)
+        positive = x_2 >= curve if concept.endswith("_reversed") else x_2 < curve
+        return draws, positive.astype(np.int64)
