@@ -1,4 +1,4 @@
-"""One way to print a table of figures, and to say where it was made."""
+"""Tables of measurements on stdout, and a description of the machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anystream import _native
 
 
 def machine() -> str:
-    """The processor, the threads and the versions behind a figure."""
+    """Return the processor, the number of cores and the versions that a measurement was made with."""
     model = next(
         (line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")),
         platform.processor() or platform.machine(),
@@ -27,7 +27,7 @@ def machine() -> str:
 
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]], notes: Sequence[str] = ()) -> None:
-    """A table on stdout, as Markdown that also reads well in a terminal."""
+    """Print a table as Markdown that is also readable in a terminal."""
     cells = [[str(cell) for cell in row] for row in rows]
     widths = [max(len(line[column]) for line in [list(header), *cells]) for column in range(len(header))]
 

@@ -1,4 +1,4 @@
-"""One way to take a time, and to say how much of it was somebody else's."""
+"""Time measurement for benchmarks, and the share of processor time that the host of a virtual machine took."""
 
 from __future__ import annotations
 
@@ -7,32 +7,31 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def least_seconds(
-    work: Callable[[], object], repeats: int = 7, clock: Callable[[], float] = time.process_time
-) -> float:
-    """Seconds that `work` takes; by default those of the processor, in all threads."""
-    best = float("inf")
+def min_seconds(work: Callable[[], object], repeats: int = 7, clock: Callable[[], float] = time.process_time) -> float:
+    """Return the minimum time of `work` in seconds; by default processor time of all threads."""
+    shortest = float("inf")
     for _ in range(repeats):
         started = clock()
         work()
-        best = min(best, clock() - started)
-    return best
+        shortest = min(shortest, clock() - started)
+    return shortest
 
 
-class Stolen:
-    """How much of a machine's time its host gave to other machines; nothing is known where there is no /proc/stat."""
+class StolenTime:
+    """Share of a machine's processor time that its host gave to other machines; 0 if there is no /proc/stat."""
 
     def __init__(self) -> None:
         self._before = self._ticks()
 
     def share(self) -> float:
-        """The part since the last question."""
-        (stolen, all_), (stolen_before, all_before) = self._ticks(), self._before
-        self._before = stolen, all_
-        return (stolen - stolen_before) / max(all_ - all_before, 1)
+        """Return the share since the last call, or since the object was created."""
+        (stolen, total), (stolen_before, total_before) = self._ticks(), self._before
+        self._before = stolen, total
+        return (stolen - stolen_before) / max(total - total_before, 1)
 
     @staticmethod
     def _ticks() -> tuple[int, int]:
+        """Return stolen and total processor time in clock ticks."""
         try:
             numbers = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
         except (OSError, ValueError):

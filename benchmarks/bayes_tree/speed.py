@@ -22,9 +22,9 @@ from sklearn.neighbors import KernelDensity
 
 from anystream import BayesTreeClassifier, Budget, load
 from anystream.bayes_tree.classifier import CONSTRUCTIONS
-from anystream.streams import DatasetNotFound, RandomRBF, load_dataset
+from anystream.streams import DatasetNotFoundError, RandomRBF, load_dataset
 from benchmarks.table import machine, print_table
-from benchmarks.timing import least_seconds
+from benchmarks.timing import min_seconds
 
 PLAIN = {"metric": None, "root_model": None}  # trees alone
 SIZES = {"pendigits": (10_992, 16, 10), "letter": (20_000, 16, 26), "covtype": (500_000, 54, 7)}
@@ -36,12 +36,12 @@ def data(name: str) -> tuple[str, np.ndarray, np.ndarray]:
     try:
         found = load_dataset(name).shuffled(seed=0)
         return name, np.asarray(found.X[: n + 1000]), found.y[: n + 1000]
-    except DatasetNotFound:
+    except DatasetNotFoundError:
         X, y = RandomRBF(n_features=d, n_classes=classes, seed=0).take(n + 1000)
         return f"generated, {name}'s size", X, y
 
 
-least = partial(least_seconds, clock=time.thread_time)
+least = partial(min_seconds, clock=time.thread_time)
 
 
 def kde_bayes(X: np.ndarray, y: np.ndarray, queries: np.ndarray, h: float) -> np.ndarray:
@@ -234,9 +234,9 @@ def opening() -> list[list[object]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"
         BayesTreeClassifier(**PLAIN).fit(X, y).save(path)
-        seconds = least_seconds(lambda: load(path, mmap=True).query(X[0]).refine(20).label, 15, time.perf_counter)
+        seconds = min_seconds(lambda: load(path, mmap=True).query(X[0]).refine(20).label, 15, time.perf_counter)
         megabytes = path.stat().st_size / 1e6
-        read = least_seconds(lambda: load(path).query(X[0]).refine(20).label, 3, time.perf_counter)
+        read = min_seconds(lambda: load(path).query(X[0]).refine(20).label, 3, time.perf_counter)
     return [
         [
             f"open a {megabytes:.0f} MB model mapped and answer once",

@@ -20,7 +20,7 @@ from anystream.drift import WCEA, DynamicWeightedMajority, GaussianNaiveBayes, S
 from anystream.graph import KAOGINCClassifier
 from anystream.streams import RandomRBF, available_datasets, load_dataset
 from benchmarks.table import machine, print_table
-from benchmarks.timing import least_seconds
+from benchmarks.timing import min_seconds
 
 MODELS: dict[str, Callable[[], Any]] = {
     "Bayes tree": lambda: BayesTreeClassifier(n_jobs=1),
@@ -36,7 +36,7 @@ MODELS: dict[str, Callable[[], Any]] = {
 }
 
 
-least = partial(least_seconds, repeats=3)
+least = partial(min_seconds, repeats=3)
 
 
 def learned(make: Callable[[], Any], X: np.ndarray, y: np.ndarray) -> Any:

@@ -17,9 +17,9 @@ from anystream.anytime.budget import Budget
 from anystream.graph import KAOGClassifier, KAOGINCClassifier
 from benchmarks.graph.protocol import LENGTH, sine
 from benchmarks.table import machine
-from benchmarks.timing import least_seconds
+from benchmarks.timing import min_seconds
 
-least = partial(least_seconds, repeats=3, clock=time.perf_counter)
+least = partial(min_seconds, repeats=3, clock=time.perf_counter)
 
 
 def main() -> None:

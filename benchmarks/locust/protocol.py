@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.locust.streams import Stream
-from benchmarks.timing import least_seconds
+from benchmarks.timing import min_seconds
 
 CHUNK = 200
 
@@ -99,7 +99,7 @@ class NearestOfWindow:
 
 def time_per_answer(model: Any, queries: NDArray[np.float64], budget: int) -> float:
     """Microseconds of processor time, the least of several runs over all queries."""
-    return least_seconds(lambda: model.classify(queries, budget=budget)) / len(queries) * 1e6
+    return min_seconds(lambda: model.classify(queries, budget=budget)) / len(queries) * 1e6
 
 
 @dataclass

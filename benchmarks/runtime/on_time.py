@@ -44,10 +44,10 @@ from anystream.runtime import (
     at_times,
 )
 from anystream.runtime.simulation import EndlessRows, Nowhere
-from anystream.streams import DatasetNotFound, load_dataset
+from anystream.streams import DatasetNotFoundError, load_dataset
 from benchmarks.runtime.peers import all_peers, capacity, start_fitting
 from benchmarks.table import machine, print_table
-from benchmarks.timing import Stolen
+from benchmarks.timing import StolenTime
 
 LOADS = (0.5, 1.0, 2.0, 5.0, 10.0)
 SEED = 0
@@ -209,7 +209,7 @@ def one_dataset(name: str, options: Any) -> dict[str, list[Result]]:
     tables: dict[str, list[Result]] = {}
     for slowest in options.slowest.split(",") if options.slowest else [min(rates, key=lambda peer: rates[peer])]:
         results = tables[slowest] = []
-        stolen = Stolen()
+        stolen = StolenTime()
         shares = []
         for load in options.loads:
             print(f"{name}, load {load:g} of {slowest}", file=sys.stderr)
@@ -313,7 +313,7 @@ def main() -> None:
     for name in (options.datasets or (ALL if options.all else "pendigits")).split(","):
         try:
             found[name] = one_dataset(name, options)
-        except (DatasetNotFound, ValueError) as error:
+        except (DatasetNotFoundError, ValueError) as error:
             print(f"{name} is skipped: {error}", file=sys.stderr)
     if options.plot and found:
         _draw(found, options.loads, options.plot)
