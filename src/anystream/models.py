@@ -1,14 +1,18 @@
-"""Table of the library's classifiers, and loading of their model files."""
+"""Table of the library's classifiers, and loading of their model files.
+
+Importing this module is quick: the command line needs the table for its help, and NumPy and scikit-learn take seconds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from anystream.estimators.saving import SaveableMixin, find_class
-from anystream.model_file import ModelFile, ModelFileError, read_model
+if TYPE_CHECKING:
+    from anystream.estimators.saving import SaveableMixin
+    from anystream.model_file import ModelFile
 
 
 class ModelEntry(NamedTuple):
@@ -68,14 +72,31 @@ def load(path: str | PathLike[str], *, mmap: bool = False) -> Any:
         are read. Without it the file is read and every checksum and index is verified now; with it, each part is
         verified when a query visits it, and everything before the model learns.
     """
-    file = read_model(path, mmap=mmap)
+    from anystream.model_file import read_model
+
+    return restore_model(read_model(path, mmap=mmap), mapped=mmap)
+
+
+def restore_model(file: ModelFile, *, mapped: bool = False) -> Any:
+    """Return the classifier in a model file that `anystream.model_file.read_model` has read.
+
+    Parameters
+    ----------
+    file : ModelFile
+        Content of the file.
+    mapped : bool, default=False
+        Whether the arrays of `file` lie in a memory-mapped file; see `load`.
+    """
     for kind in _kinds_in(file):
         if kind in MODELS:
             MODELS[kind].load_class()  # which registers the class
-    return _class_of(file).from_file(file, mapped=mmap)
+    return _find_class_of(file).from_file(file, mapped=mapped)
 
 
-def _class_of(file: ModelFile) -> type[SaveableMixin]:
+def _find_class_of(file: ModelFile) -> type[SaveableMixin]:
+    from anystream.estimators.saving import find_class
+    from anystream.model_file import ModelFileError
+
     found = find_class(file.kind)
     if found is None:
         known = ", ".join(sorted(MODELS))
