@@ -80,7 +80,7 @@ SAN_ENV = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-nam
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONMALLOC=malloc
 
 # The rooms whose work is done in native code; the others are plain Python.
-SANITIZED := $(wildcard tests/test_model_file.py tests/test_surfaces.py $(addprefix tests/,anytime bayes_tree neighbors subspace \
+SANITIZED := $(wildcard tests/test_surfaces.py $(addprefix tests/,model_file estimators anytime bayes_tree neighbors subspace \
 	microclusters graph drift))
 
 sanitize: build/sanitize/.built
@@ -88,7 +88,7 @@ sanitize: build/sanitize/.built
 	    -m "not slow and not data" $(SANITIZED)
 
 fuzz: build/sanitize/.built
-	@$(SAN_ENV) $(SANPY) -P tests/fuzz_model_file.py --seconds 60
+	@$(SAN_ENV) $(SANPY) -P tests/model_file/fuzz.py --seconds 60
 
 requirements: $(VENV)/.packages
 	@$(PY) -m pip install -q uv

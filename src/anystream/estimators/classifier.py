@@ -98,7 +98,7 @@ class TrainedClassifier(AnytimeClassifier, abstract=True):
         self.columns_ = {name: column for column, name in enumerate(names)}
 
 
-class IncrementalClassifier(RiverMixin, TrainedClassifier, abstract=True):
+class IncrementalClassifier(TrainedClassifier, RiverMixin, abstract=True):
     """Classifier that learns record by record: `partial_fit`, and river's `learn_one` and `learn_many`.
 
     A subclass defines `reset`, `learn_records` and how to classify. Learning a batch equals learning its records one

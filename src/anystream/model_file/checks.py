@@ -1,4 +1,4 @@
-"""What a model demands of the content of its file, before any of it is used."""
+"""Checks of the content of a model file, made before any of it is used."""
 
 import math
 import re
@@ -14,12 +14,12 @@ from anystream._native import ModelFileError
 from anystream.model_file.container import CODES, DTYPE_NAMES, ModelFile
 from anystream.model_file.errors import RESTORE, InvalidContent, short
 
-_CHUNK = 2**18  # values that are looked at together
+_CHUNK = 2**18  # values checked together
 _T = TypeVar("_T")
 
 
 def require_kind(model_file: ModelFile, kind: str, versions: Collection[int]) -> None:
-    """Demand a `kind` of model, in one of the `versions` that the caller reads."""
+    """Raise ModelFileError unless the file holds this kind of model in one of the `versions`."""
     path, version = model_file.path, model_file.version
     if model_file.kind != kind:
         raise ModelFileError(f"{path}: holds a model of kind {short(model_file.kind)}; load it as such, not {kind!r}")
@@ -40,19 +40,19 @@ def require_metadata(
     low: float | None = None,
     high: float | None = None,
 ) -> _T:
-    """One metadata value of a known type and range.
+    """Return one metadata value after checking its type and range.
 
     Parameters
     ----------
     model_file : ModelFile
-        Where to look.
+        The file.
     key : str
         Name of the value.
     expected : type
-        bool, int, float, str, list, dict, or a list of one of them such as ``list[str]``. A bool is no int;
-        an int serves as a float.
+        bool, int, float, str, list, dict, or a list of one of them such as ``list[str]``. A bool is not
+        an int; an int is accepted as a float.
     allowed : container, optional
-        Values that may occur, such as ``range(2, 65)`` or ``("max", "mean")``; for a list, in its items.
+        Allowed values, such as ``range(2, 65)`` or ``("max", "mean")``; for a list, of its items.
     low, high : float, optional
         Smallest and largest number, both allowed; for a list, of its items.
     """
@@ -60,52 +60,52 @@ def require_metadata(
     if (get_origin(expected) or expected) not in (bool, int, float, str, list, dict) or len(item_types) > 1:
         raise TypeError(f"expected is {expected}; use bool, int, float, str, list, dict or list[...]")
 
-    def refusal(found: Any, wanted: str) -> ModelFileError:
+    def error(found: Any, wanted: str) -> ModelFileError:
         return ModelFileError(f"{model_file.path}: metadata {key!r} has {short(found)}, {wanted}; {RESTORE}")
 
     def checked(found: Any, item_type: Any) -> Any:
         if item_type is float and type(found) is int:
             found = float(found)
         if type(found) is not item_type:
-            raise refusal(found, f"expected {item_type.__name__}")
+            raise error(found, f"expected {item_type.__name__}")
         if allowed is not None and found not in allowed:
-            raise refusal(found, f"allowed is {short(allowed)}")
+            raise error(found, f"allowed is {short(allowed)}")
         if (low is not None and found < low) or (high is not None and found > high):
-            raise refusal(found, f"allowed is {_range_text(low, high)}")
+            raise error(found, f"allowed is {_range_text(low, high)}")
         return found
 
     if key not in model_file.metadata:
-        raise ModelFileError(f"{model_file.path}: metadata lacks {key!r}; {RESTORE}")
+        raise ModelFileError(f"{model_file.path}: metadata {key!r} is missing; {RESTORE}")
     value = model_file.metadata[key]
     if not item_types:
         return cast(_T, checked(value, expected))
     if type(value) is not list:
-        raise refusal(value, "expected a list")
+        raise error(value, "expected a list")
     return cast(_T, [checked(item, item_types[0]) for item in value])
 
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """What an array must be before native code may see it.
+    """Required type, shape and values of an array; checked before native code uses it.
 
     Parameters
     ----------
     dtype : str
         Such as ``"int32"``. The bytes of a bool array must be 0 or 1.
     shape : tuple of int or str
-        A name stands for a size, the same wherever it occurs; it may carry an offset, as in ``"nodes+1"``.
+        A name stands for a size, the same wherever it occurs; it may have an offset, as in ``"nodes+1"``.
     low, high : number or str, optional
         Smallest and largest value, both allowed. A name stands for a size, here too: an index into the
         entries is at most ``"entries-1"``. For floats above zero take ``low=sys.float_info.min``.
     finite : bool, default=False
         No NaN, no infinity.
     sorted : bool, default=False
-        Values never fall; one axis only.
+        Values never decrease; one axis only.
 
     Notes
     -----
-    NaN fails a range and an order. All checks but dtype and shape look at every value, which reads a mapped
-    array whole, once.
+    NaN fails a range and an order. All checks except dtype and shape read every value, and so all of a mapped array,
+    once.
     """
 
     dtype: str
@@ -128,16 +128,16 @@ class ArraySpec:
 def check_arrays(
     model_file: ModelFile, specs: Mapping[str, ArraySpec], sizes: Mapping[str, int] | None = None
 ) -> tuple[dict[str, NDArray[Any]], dict[str, int]]:
-    """The arrays of a model and the sizes they share, once each array is what its spec says.
+    """Return the arrays of a model and the sizes they share, after checking each array against its spec.
 
     Parameters
     ----------
     model_file : ModelFile
-        Whose arrays to check: exactly those of `specs`, no more and no less.
+        The file; its arrays must be exactly those of `specs`.
     specs : mapping of str to ArraySpec
-        A named size gets its value where it first occurs in a shape, and must agree ever after.
+        A named size gets its value where it first occurs in a shape; all later occurrences must equal it.
     sizes : mapping of str to int, optional
-        Sizes known before, such as the number of features from the metadata.
+        Sizes known in advance, such as the number of features from the metadata.
 
     Returns
     -------
@@ -159,13 +159,13 @@ def check_arrays(
     """
     found, known = model_file.arrays, dict(sizes or {})
     try:
-        if lacking := specs.keys() - found.keys():
-            raise InvalidContent(f"it lacks the arrays {short(sorted(lacking))}")
+        if missing := specs.keys() - found.keys():
+            raise InvalidContent(f"the arrays {short(sorted(missing))} are missing")
         if surplus := found.keys() - specs.keys():
-            raise InvalidContent(f"it has arrays that do not belong, {short(sorted(surplus))}")
+            raise InvalidContent(f"it has unexpected arrays, {short(sorted(surplus))}")
         for name, spec in specs.items():
             _check_shape(name, found[name], spec, known)
-        for name, spec in specs.items():  # now that all sizes are known
+        for name, spec in specs.items():  # all sizes are known now
             _check_values(name, found[name], spec, known)
     except InvalidContent as problem:
         raise ModelFileError(f"{model_file.path}: {problem}") from None
@@ -173,19 +173,19 @@ def check_arrays(
 
 
 def _check_shape(name: str, array: NDArray[Any], spec: ArraySpec, known: dict[str, int]) -> None:
-    """Compare dtype and shape, and add the sizes seen for the first time to `known`."""
+    """Check dtype and shape, and add sizes that occur for the first time to `known`."""
     if array.dtype != np.dtype(spec.dtype):
         raise InvalidContent(f"array {name!r} has dtype {array.dtype}, expected {spec.dtype}")
-    fits = array.ndim == len(spec.shape)
+    matches = array.ndim == len(spec.shape)
     symbols = set()
     for size, wanted in zip(array.shape, spec.shape, strict=False):
         if isinstance(wanted, str):
             symbol, offset = _split(wanted)
             symbols.add(symbol)
-            fits &= known.setdefault(symbol, max(size - offset, 0)) + offset == size
+            matches &= known.setdefault(symbol, max(size - offset, 0)) + offset == size
         else:
-            fits &= wanted == size
-    if not fits:
+            matches &= wanted == size
+    if not matches:
         values = "".join(f", {symbol} = {known[symbol]}" for symbol in sorted(symbols))
         wanted_shape = str(spec.shape).replace("'", "")
         raise InvalidContent(f"array {name!r} has shape {array.shape}, expected {wanted_shape}{values}")
@@ -214,7 +214,7 @@ def _check_values(name: str, array: NDArray[Any], spec: ArraySpec, known: Mappin
         if not rises.all():
             bad = int(np.argmin(rises))
             fall = f"{part[bad]} to {part[bad + 1]} at index ({start + bad + 1})"
-            raise InvalidContent(f"array {name!r} falls from {fall}, allowed is to stay or rise")
+            raise InvalidContent(f"array {name!r} decreases from {fall}, allowed is to stay or increase")
 
 
 def _resolve(name: str, bound: float | str | None, known: Mapping[str, int]) -> float | None:
@@ -222,12 +222,14 @@ def _resolve(name: str, bound: float | str | None, known: Mapping[str, int]) -> 
         return bound
     symbol, offset = _split(bound)
     if symbol not in known:
-        raise ValueError(f"the range of array {name!r} uses {symbol!r}, which no shape has; pass it in sizes")
+        raise ValueError(
+            f"the range of array {name!r} uses {symbol!r}, which does not occur in a shape; pass it in sizes"
+        )
     return known[symbol] + offset
 
 
 def _split(expression: str) -> tuple[str, int]:
-    """``"nodes+1"`` as ``("nodes", 1)``."""
+    """Split ``"nodes+1"`` into ``("nodes", 1)``."""
     match = re.fullmatch(r"([A-Za-z_]\w*)([+-]\d+)?", expression)
     if match is None:
         raise ValueError(f"size is {expression!r}; write a name, or one with an offset such as 'nodes+1'")

@@ -8,13 +8,13 @@ A model file is a safetensors file, so other tools and languages can read it::
                  "<array>":      dtype, shape, data_offsets [begin, end) within the payload
     the rest   the payload: arrays back to back, little-endian, C order
 
-Every array begins at a multiple of 64 bytes. The format knows no gaps, so an array of zero bytes named
-``_padding_<i>`` stands where one is needed; `read_model` hides it. Other tools may reorder the arrays.
+Every array begins at a multiple of 64 bytes. The format has no gaps, so an array of zero bytes named
+``_padding_<i>`` fills each; `read_model` hides it. Other tools may reorder the arrays.
 
-CRC-32 finds damage: ``checksum`` covers the header, all but the offsets, which must place the arrays without
-gap or overlap, and is always looked at; ``array_checksums`` cover the payload. A forger can set them right;
-nothing rests on them: the header is checked in full before any use, and `check_arrays` demands the
-shapes and values that native code relies on.
+CRC-32 detects damage: ``checksum`` covers the header except the offsets, which must place the arrays without gap or
+overlap, and is always verified; ``array_checksums`` cover the payload. Security does not depend on them, since anybody
+can compute them: the header is checked in full before any use, and `check_arrays` requires the shapes and values that
+native code relies on.
 """
 
 import errno
@@ -72,13 +72,13 @@ class ModelFile:
     Attributes
     ----------
     path : Path
-        Where it was read from.
+        The file it was read from.
     kind : str
-        Which model it is, such as ``"bayes_tree"``.
+        Kind of model, such as ``"bayes-tree"``.
     version : int
         Version of that kind's layout, from 1.
     metadata : dict
-        Settings and names, as JSON holds them.
+        Settings and names as JSON values.
     arrays : dict of str to ndarray
         Read-only, in the order of the file.
     """
@@ -108,36 +108,36 @@ def write_model(
     metadata: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
 ) -> None:
-    """Write a model, whole or not at all.
+    """Write a model file atomically.
 
-    The bytes go to a temporary file in the same folder, reach the disk, and then take the place of `path` in
-    one step. If anything fails, an older file stays as it was. Who has the older file mapped keeps it.
+    The bytes are written to a temporary file in the same folder, synced to disk and renamed to `path`. If anything
+    fails, an older file stays unchanged. Processes that have the older file mapped keep it.
 
     Parameters
     ----------
     path : path-like
         Where to write; a symbolic link is followed, the folder must exist.
     kind : str
-        Which model it is, such as ``"bayes_tree"``.
+        Kind of model, such as ``"bayes-tree"``.
     version : int
         Version of that kind's layout, from 1.
     metadata : mapping of str to JSON values
-        Must come back equal: lists rather than tuples, string keys, Python numbers, no NaN.
+        Must be equal after a JSON round trip: lists rather than tuples, string keys, Python numbers, no NaN.
     arrays : mapping of str to ndarray
-        Any byte order and strides. They are laid out in this order.
+        Any byte order and strides. They are written in this order.
 
     Raises
     ------
     ModelFileError
         When an argument cannot be stored.
     OSError
-        When the disk refuses.
+        When writing fails.
     """
     target = Path(os.path.realpath(path))
     try:
         chunks = _encode(kind, version, metadata, arrays)
         if target.exists() and not target.is_file():
-            raise InvalidContent("there is a folder or a device of this name", "name a file")
+            raise InvalidContent("a folder or a device has this name", "name a file")
     except InvalidContent as problem:
         raise ModelFileError(f"{path}: not written: {problem}") from None
     if not target.parent.is_dir():
@@ -153,21 +153,21 @@ def read_model(path: str | os.PathLike[str], *, mmap: bool = True, verify: bool 
     path : path-like
         A file that `write_model` wrote.
     mmap : bool, default=True
-        Map the arrays, so that only the parts in use are read, when they are used; False copies them into
-        memory. A mapped file may be replaced, as `write_model` does, but not edited or cut short in place.
+        Map the arrays, so that only the parts in use are read; False copies them into memory. A mapped file may be
+        replaced, as `write_model` does, but not edited or truncated in place.
     verify : bool, optional
-        Compare the arrays with their checksums. The default is to do so when copying, and not when mapping,
-        because it reads the whole file. The header is always compared with its own checksum.
+        Verify the checksums of the arrays. Default: when copying, not when mapping, because it reads the whole file.
+        The checksum of the header is always verified.
 
     Raises
     ------
     FileNotFoundError
-        When there is no such file.
+        When the file does not exist.
     ModelFileError
         When it cannot be read, is damaged, or is not a model of anystream.
     """
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # asked before opening: a pipe would wait for its writer
+        if not stat.S_ISREG(os.stat(path).st_mode):  # before opening: a pipe would wait for its writer
             raise InvalidContent("it is a folder or a device", "name the model file itself")
         with open(path, "rb") as file:
             return _read(Path(path), file, mmap, verify=not mmap if verify is None else verify)
@@ -185,7 +185,7 @@ def _read(path: Path, file: BufferedReader, mmap: bool, verify: bool) -> ModelFi
     if not 2 <= header_size <= min(size - 8, _MAX_HEADER) or header_size % 8:
         raise InvalidContent(
             f"of its {size} bytes it takes {header_size} for the header, allowed are multiples of 8 "
-            f"up to {_MAX_HEADER}: it is cut short or no model"
+            f"up to {_MAX_HEADER}: it is truncated or not a model"
         )
     payload_size = size - 8 - header_size
     fields, entries = _parse_header(file.read(header_size), payload_size)
@@ -210,7 +210,7 @@ def _read(path: Path, file: BufferedReader, mmap: bool, verify: bool) -> ModelFi
 def _map(file: BufferedReader, size: int) -> NDArray[np.uint8]:
     try:
         return np.frombuffer(memory_map.mmap(file.fileno(), size, access=memory_map.ACCESS_READ), np.uint8)
-    except ValueError:  # shorter than a moment ago
+    except ValueError:  # shorter than when its size was read
         raise InvalidContent("it changed while being read", "read it again") from None
 
 
@@ -228,7 +228,7 @@ def _copy(file: BufferedReader, size: int) -> NDArray[np.uint8]:
 
 
 def _parse_header(header: bytes, payload_size: int) -> tuple[dict[str, str], list[_Entry]]:
-    """The ``__metadata__`` and the arrays in the order of the payload, which they must fill exactly."""
+    """Return the ``__metadata__`` and the arrays in the order of the payload, which they must fill exactly."""
     if not header.startswith(b"{"):
         raise InvalidContent(f"its header begins with {header[:1]!r} instead of a brace")
     content = parse_json(header, _HEADER_DEPTH)
@@ -264,7 +264,7 @@ def _parse_entry(name: str, entry: Any) -> _Entry:
         raise InvalidContent(f"{where} has shape {short(shape)}, which is more than {_MAX_SIZE} bytes")
     if end - begin != item * math.prod(shape):
         raise InvalidContent(f"{where} has bytes {begin} to {end} for shape {short(shape)} of {code}")
-    if begin % item and begin != end:  # native code may not load what is not aligned
+    if begin % item and begin != end:  # native code loads aligned values only
         raise InvalidContent(f"{where} begins at byte {begin}, not at a multiple of its item size {item}")
     return _Entry(name, code, tuple(shape), begin, end)
 
@@ -288,7 +288,7 @@ def _check_format(fields: dict[str, str]) -> None:
 
 
 def _check_header_sum(fields: dict[str, str], entries: list[_Entry]) -> dict[str, str]:
-    """The checksum of each array, once the header is known to be whole."""
+    """Verify the checksum of the header and return those of the arrays."""
     found, expected = fields["checksum"], _header_sum(fields, entries)
     if found != expected:
         raise InvalidContent(f"its header differs from its checksum: {short(found)}, expected {expected}")
@@ -299,7 +299,7 @@ def _check_header_sum(fields: dict[str, str], entries: list[_Entry]) -> dict[str
 
 
 def _header_sum(fields: dict[str, str], entries: Iterable[_Entry]) -> str:
-    """CRC-32 of the header's meaning, however it is spelled and wherever the arrays lie."""
+    """Return the CRC-32 of the header's content, independent of formatting and of array offsets."""
     described = [fields[key] for key in ("kind", "version", "metadata", "array_checksums")]
     listed = sorted((entry.name, entry.code, entry.shape) for entry in entries)
     return f"{zlib.crc32(json.dumps([described, listed]).encode()):08x}"
@@ -308,7 +308,7 @@ def _header_sum(fields: dict[str, str], entries: Iterable[_Entry]) -> str:
 def _encode(
     kind: str, version: int, metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> list[bytes | memoryview]:
-    """All bytes of the file, in order."""
+    """Return all bytes of the file, in order."""
     if type(kind) is not str or not kind:
         raise InvalidContent(f"kind is {short(kind)}", "name the model, such as 'bayes_tree'")
     if type(version) is not int or not 1 <= version < 10**9:
@@ -330,15 +330,15 @@ def _encode(
     header += b" " * (-(8 + len(header)) % _ALIGNMENT)
     if len(header) > _MAX_HEADER:
         raise InvalidContent(f"header of {len(header)} bytes, allowed are {_MAX_HEADER}", "move metadata to an array")
-    try:  # what is written can be read
+    try:  # verify that what is written can be read
         _parse_header(header, entries[-1].end if entries else 0)
     except InvalidContent as problem:
-        raise InvalidContent(problem.fault, "rename or reshape what is at fault") from None
+        raise InvalidContent(problem.fault, "rename or reshape the array") from None
     return [len(header).to_bytes(8, "little"), header, *payload]
 
 
 def _lay_out(arrays: Mapping[str, NDArray[Any]]) -> tuple[list[_Entry], list[memoryview]]:
-    """Entries and bytes of the arrays, each at a multiple of 64, and of the padding between them."""
+    """Return entries and bytes of the arrays, each at a multiple of 64, and of the padding between them."""
     entries: list[_Entry] = []
     payload: list[memoryview] = []
 
@@ -364,7 +364,7 @@ def _lay_out(arrays: Mapping[str, NDArray[Any]]) -> tuple[list[_Entry], list[mem
 
 
 def _metadata_text(metadata: dict[str, Any]) -> str:
-    """The metadata as JSON that comes back equal."""
+    """Return the metadata as JSON, after checking that it is equal after a round trip."""
     for key, value in metadata.items():
         try:
             equal = parse_json(dump({key: value}).encode(), _METADATA_DEPTH) == {key: value}

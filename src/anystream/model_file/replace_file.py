@@ -1,4 +1,4 @@
-"""Putting a file in the place of another: whole, or not at all."""
+"""Atomic replacement of files."""
 
 import os
 import secrets
@@ -8,11 +8,11 @@ from contextlib import suppress
 from pathlib import Path
 
 LEFT_OVER = ".anystream-*.tmp"
-"""What a process that is killed while it writes leaves behind."""
+"""Glob pattern of the temporary files that a killed process leaves behind."""
 
 
 def replace_file(target: Path, chunks: Iterable[bytes | memoryview]) -> None:
-    """Write beside the target, wait until the disk has it, and move it there; a failure leaves what was."""
+    """Write a temporary file, sync it to disk and rename it to the target; on failure the old file stays."""
     temporary = target.with_name(LEFT_OVER.replace("*", secrets.token_hex(8)))
     try:
         with open(temporary, "xb") as file:
@@ -26,7 +26,7 @@ def replace_file(target: Path, chunks: Iterable[bytes | memoryview]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    if hasattr(os, "O_DIRECTORY"):  # where folders can be opened: let the new name reach the disk as well
+    if hasattr(os, "O_DIRECTORY"):  # where folders can be opened: sync the new name as well
         with suppress(OSError):
             folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
             try:

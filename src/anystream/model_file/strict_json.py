@@ -1,4 +1,4 @@
-"""JSON that anybody may have written: it is parsed without a way to hurt, or refused."""
+"""Strict parsing of JSON from untrusted files."""
 
 import json
 import math
@@ -12,12 +12,12 @@ _MAX_DIGITS = 100  # of an integer; the state of a random generator has 39
 
 
 def dump(value: Any) -> str:
-    """JSON without spaces; a number that is not finite is a ValueError."""
+    """Return JSON without spaces; raise ValueError for a number that is not finite."""
     return json.dumps(value, allow_nan=False, separators=(",", ":"))
 
 
 def parse_json(raw: bytes, max_depth: int) -> Any:
-    """Strict JSON: UTF-8, no key twice, finite numbers, sound strings, at most `max_depth` levels."""
+    """Parse UTF-8 JSON with unique keys, finite numbers, valid strings and at most `max_depth` levels."""
     try:
         text = raw.decode()
         if (depth := depth_of(raw)) > max_depth:
@@ -38,7 +38,7 @@ def parse_json(raw: bytes, max_depth: int) -> Any:
 
 
 def depth_of(raw: bytes) -> int:
-    """Deepest nesting, found without recursion, so that no file can exhaust the stack of json.loads.
+    """Return the nesting depth, found without recursion, so that no file can exhaust the stack of json.loads.
 
     Exact up to the first character that JSON does not allow, where json.loads stops.
     """

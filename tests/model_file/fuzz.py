@@ -1,11 +1,11 @@
 """Damage model files at random: loading one must work or raise ModelFileError, and nothing else.
 
-    python tests/fuzz_model_file.py --seconds 60 --seed 0     look for findings; exit 1 if there are any
-    python tests/fuzz_model_file.py FILE...                   see what the targets say to these files
+    python tests/model_file/fuzz.py --seconds 60 --seed 0     search; exit 1 if there are findings
+    python tests/model_file/fuzz.py FILE...                   run the targets on these files
 
 A loader joins by appending a function that writes a valid file to SEEDS and one that loads a file to TARGETS.
-Half of the damaged files get their checksums set right again, as a forger would, so that they reach the code
-behind. With atheris installed its coverage guides the search; else the same damage is done blindly.
+Half of the damaged files get valid checksums again, as a forger would write them, so that they reach the code behind
+the checksums. With atheris installed its coverage guides the search; without it the same damage is done at random.
 """
 
 import argparse
@@ -42,7 +42,7 @@ from anystream.model_file import (
     ModelFileError,
     check_arrays,
     container,
-    faults,
+    errors,
     read_model,
     require_kind,
     require_metadata,
@@ -61,7 +61,7 @@ CSR_SPECS = {
 
 
 def write_csr(path: Path) -> None:
-    """Nodes with entries, as most models have them."""
+    """Write nodes with entries, the layout of most models."""
     arrays = {
         "mean": np.arange(12, dtype=np.float32).reshape(6, 2),
         "variance": np.full((6, 2), 0.25),
@@ -75,7 +75,7 @@ def write_csr(path: Path) -> None:
 
 
 def write_odd(path: Path) -> None:
-    """Empty arrays and odd sizes, and hardly any metadata."""
+    """Write empty arrays, odd sizes and hardly any metadata."""
     arrays = {
         "empty": np.empty((0, 3), np.float64),
         "bytes": np.arange(7, dtype=np.uint8),
@@ -100,7 +100,7 @@ def load_copied(path: Path) -> None:
 
 
 def load_checked(path: Path) -> None:
-    """Load as a model would, then do in Python what native code would do: look up by the indices."""
+    """Load like a model, then do in Python what native code would do: look up by the indices."""
     content = read_model(path)
     require_kind(content, "csr", range(1, 4))
     labels = require_metadata(content, "labels", list[str])
@@ -115,8 +115,8 @@ def load_checked(path: Path) -> None:
     assert arrays["is_leaf"].view(np.uint8).max(initial=0) <= 1, "a bool passed the checks"
 
 
-def saved(model: Any, path: Path) -> None:
-    """Fit a model on a few records, let it learn on if it can, and save it."""
+def save_fitted(model: Any, path: Path) -> None:
+    """Fit a model on a few records, let it learn further if it can, and save it."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3)), np.arange(60) % 3
     X[:, 0] += 3 * y
@@ -127,23 +127,23 @@ def saved(model: Any, path: Path) -> None:
 
 
 def writer(make: Callable[[], Any]) -> Callable[[Path], None]:
-    """What writes a file of a small model."""
-    return lambda path: saved(make(), path)
+    """Return a function that writes a file of a small model."""
+    return lambda path: save_fitted(make(), path)
 
 
 def use_model(path: Path) -> None:
-    """Whatever loads must give probabilities, go on with a query, and learn on."""
+    """A model that loads must give probabilities, refine a query and learn further."""
     for mmap in (True, False):
         model = load(path, mmap=mmap)
         X = np.zeros((3, model.n_features_in_))
         for budget in (0, 10**6):
             proba = model.predict_proba(X, budget=budget)
-            assert np.isfinite(proba).all(), "an answer is no number"
+            assert np.isfinite(proba).all(), "a probability is not a number"
             assert np.allclose(proba.sum(axis=1), 1.0), "probabilities do not add up"
         model.query(X[0]).refine(3)
         if hasattr(model, "partial_fit"):
             model.partial_fit(X, model.classes_[[0, 0, 0]])
-            assert np.isfinite(model.predict_proba(X)).all(), "an answer is no number after learning"
+            assert np.isfinite(model.predict_proba(X)).all(), "a probability is not a number after learning"
 
 
 MODELS: list[Callable[[], Any]] = [
@@ -201,8 +201,8 @@ VALUES += [
 VALUES += [*container._DTYPES, "F16", "BF16", "C64"]
 TOKENS = [b"NaN", b"-Infinity", b"1e999", b"9" * 5000, b"[" * 5000, b'{"a":' * 5000, b'"\\ud800"', b'"\xff"']
 TOKENS += [b'{"a":1,"a":2}', b"", b",", b"}", b'"', b"\\", b"\x00", b"[]]", b"-0", b"1.", b"\xef\xbb\xbf{}"]
-RAW = "@token@"  # stands in JSON where raw bytes shall be
-DAMAGED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)  # no header left to work on
+RAW = "@token@"  # placeholder in JSON for raw bytes
+DAMAGED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)  # the header is too damaged to edit
 
 
 def flip_bits(data: bytes, rng: random.Random) -> bytes:
@@ -226,7 +226,7 @@ def cut(data: bytes, rng: random.Random) -> bytes:
 
 
 def splice(data: bytes, rng: random.Random) -> bytes:
-    """Insert or write over with a piece of the same file, of zeros or of noise."""
+    """Insert or overwrite with a piece of the same file, zeros or noise."""
     begin, length = rng.randrange(len(data) + 1), rng.choice((1, 2, 8, 64, 300))
     piece = rng.choice((data[begin : begin + length], bytes(length), rng.randbytes(length)))
     at = rng.randrange(len(data) + 1)
@@ -264,7 +264,7 @@ def edit_node(root: Any, rng: random.Random) -> None:
             parent[key] = RAW
         case 3 if isinstance(parent[key], int):
             parent[key] += rng.choice((-64, -8, -1, 1, 8, 64))
-        case 4:  # the parts of two arrays change places
+        case 4:  # swap the parts of two arrays
             other = rng.choice(keys)
             parent[key], parent[other] = parent[other], parent[key]
         case _:
@@ -272,7 +272,7 @@ def edit_node(root: Any, rng: random.Random) -> None:
 
 
 def walk(node: Any) -> list[Any]:
-    """All objects and lists within a JSON value, itself included."""
+    """Return all dicts and lists within a JSON value, itself included."""
     if not isinstance(node, dict | list):
         return []
     return [
@@ -282,7 +282,7 @@ def walk(node: Any) -> list[Any]:
 
 
 def edit_content(data: bytes, rng: random.Random) -> bytes:
-    """A sound file with other content: this is what gets past the reader, to the loaders."""
+    """Return a valid file with other content, which passes the reader and reaches the loaders."""
     try:
         content, payload = split(data)
         fields = content.pop("__metadata__")
@@ -298,7 +298,7 @@ def edit_content(data: bytes, rng: random.Random) -> bytes:
             edit_arrays(arrays, rng)
         version = int(fields["version"]) if rng.random() < 0.95 else rng.choice((1, 3, 999))
         return b"".join(container._encode(fields["kind"], version, metadata, arrays))
-    except (*DAMAGED, faults.InvalidContent):
+    except (*DAMAGED, errors.InvalidContent):
         return flip_bits(data, rng)
 
 
@@ -343,7 +343,7 @@ def join(content: Any, payload: bytes, token: bytes = b"") -> bytes:
 
 
 def sign(data: bytes, payload_too: bool) -> bytes:
-    """Set the checksums right, where there is enough left of the header to do so."""
+    """Recompute the checksums, if enough of the header is left."""
     try:
         content, payload = split(data)
         fields = content.pop("__metadata__")
@@ -371,15 +371,15 @@ def mutate(data: bytes, rng: random.Random) -> bytes:
 
 @dataclass
 class Campaign:
-    """What was tried and found; files that led to a finding are kept in the folder."""
+    """Attempts and findings; files that led to a finding are kept in the folder."""
 
     folder: Path
     executions: int = 0
-    refused: int = 0  # by every target
+    rejected: int = 0  # by every target
     findings: dict[str, Path] = field(default_factory=dict)  # by exception and the line that raised it
 
     def attempt(self, data: bytes) -> None:
-        """Show one file to all targets."""
+        """Run all targets on one file."""
         self.executions += 1
         path = self.folder / "input.safetensors"
         path.unlink(missing_ok=True)  # a new file: an old one may still be mapped
@@ -398,10 +398,10 @@ class Campaign:
                     self.findings[finding] = self.folder / f"finding-{len(self.findings)}.safetensors"
                     self.findings[finding].write_bytes(data)
                     traceback.print_exception(problem)
-        self.refused += not loaded
+        self.rejected += not loaded
 
     def run(self, seed: int, seconds: float = float("inf"), executions: float = float("inf")) -> None:
-        """Damage the seeds blindly; the same seed gives the same files in the same order."""
+        """Damage the seeds at random; the same seed gives the same files in the same order."""
         rng = random.Random(seed)
         corpus = self.corpus()
         end = time.monotonic() + seconds
@@ -409,7 +409,7 @@ class Campaign:
             self.attempt(mutate(rng.choice(corpus), rng))
 
     def run_guided(self, seed: int, seconds: float) -> None:
-        """Damage what reached new code, as atheris sees it; ends the process."""
+        """Damage the files that reached new code according to atheris; ends the process."""
         import atheris
 
         for name, module in list(sys.modules.items()):
@@ -426,7 +426,7 @@ class Campaign:
 
         def attempt(data: bytes) -> None:
             self.attempt(data)
-            if time.monotonic() > end:  # libFuzzer would end the process without a word
+            if time.monotonic() > end:  # libFuzzer would end the process silently
                 code = self.close(seed)
                 sys.stdout.flush()
                 os._exit(code)
@@ -441,7 +441,7 @@ class Campaign:
         atheris.Fuzz()
 
     def corpus(self) -> list[bytes]:
-        """The seeds, which at least one target must load."""
+        """Return the seed files; at least one target must load each."""
         path = self.folder / "seed.safetensors"
         files = []
         for write in SEEDS:
@@ -451,14 +451,13 @@ class Campaign:
         return files
 
     def close(self, seed: int) -> int:
-        """Print the outcome; 1 if there were findings."""
+        """Print the outcome; return 1 if there were findings."""
         for finding, path in self.findings.items():
             print(f"{finding}: {path}")
         if not self.findings:
             shutil.rmtree(self.folder)
         print(
-            f"fuzz_model_file: {self.executions} executions, {self.refused} refused, "
-            f"{len(self.findings)} findings, seed {seed}"
+            f"fuzz: {self.executions} executions, {self.rejected} rejected, {len(self.findings)} findings, seed {seed}"
         )
         return int(bool(self.findings))
 
@@ -467,9 +466,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Damage model files at random and load them.")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("files", nargs="*", type=Path, help="show these files to the targets instead")
+    parser.add_argument("files", nargs="*", type=Path, help="run the targets on these files instead")
     options = parser.parse_args()
-    campaign = Campaign(Path(tempfile.mkdtemp(prefix="fuzz_model_file-")))
+    campaign = Campaign(Path(tempfile.mkdtemp(prefix="fuzz-")))
     if options.files:
         for path in options.files:
             campaign.attempt(path.read_bytes())

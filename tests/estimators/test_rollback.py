@@ -1,0 +1,87 @@
+"""Learning that fails leaves the model as it was."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from anystream.estimators import IncrementalClassifier
+from anystream.estimators.rollback import rollback_on_error
+from anystream.subspace import LocustClassifier
+
+
+def test_attributes_are_restored_added_and_removed_ones_included():
+    model = LocustClassifier()
+    model.kept, model.removed = 1, 2
+
+    def change_and_fail():
+        with rollback_on_error(model):
+            model.kept, model.added = 3, 4
+            del model.removed
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        change_and_fail()
+    assert (model.kept, model.removed) == (1, 2)
+    assert not hasattr(model, "added")
+
+
+class FailsOnNine(IncrementalClassifier):
+    """Counts classes and refuses records that hold a 9."""
+
+    def __init__(self, *, budget=0):
+        self.budget = budget
+
+    def reset(self, n_features):
+        self.counts_ = np.zeros(0)
+
+    def learn_records(self, records, numbers, n_classes):
+        counts = np.zeros(n_classes)
+        counts[: len(self.counts_)] = self.counts_
+        self.counts_ = counts + np.bincount(numbers, minlength=n_classes)
+        if (records == 9.0).any():
+            raise RuntimeError("a record holds a 9")
+
+    def classify_records(self, records, budget):
+        raise NotImplementedError
+
+    staged_proba = open_query = resume_query = classify_records
+
+
+@pytest.mark.parametrize(
+    "learn",
+    [
+        lambda model: model.fit([[1.0], [9.0]], ["c", "d"]),
+        lambda model: model.partial_fit([[1.0], [9.0]], ["c", "d"], classes=["e"]),
+        lambda model: model.learn_one({0: 9.0}, "c"),
+        lambda model: model.learn_one({0: 1.0, "new": 9.0}, "c"),
+    ],
+    ids=["fit", "partial_fit", "learn_one", "learn_one with a new feature"],
+)
+def test_a_failure_of_any_way_to_learn_changes_nothing(learn):
+    model = FailsOnNine().fit([[1.0], [2.0]], ["a", "b"])
+    before = pickle.dumps(vars(model))
+    with pytest.raises(RuntimeError, match="holds a 9"):
+        learn(model)
+    assert pickle.dumps(vars(model)) == before
+    model.partial_fit([[3.0]], ["z"])
+    assert model.classes_.tolist() == ["a", "b", "z"]
+    assert model.counts_.tolist() == [1, 1, 1]
+
+
+def test_a_failure_of_the_first_batch_leaves_an_unfitted_model():
+    model = FailsOnNine()
+    with pytest.raises(RuntimeError, match="holds a 9"):
+        model.partial_fit([[9.0]], ["a"])
+    assert vars(model) == {"budget": 0}
+
+
+def test_classes_are_numbered_by_appearance_where_records_come_one_by_one():
+    import pandas as pd
+
+    batch, one_by_one = FailsOnNine(), FailsOnNine()
+    labels = ["m", "a", "z", "a"]
+    batch.learn_many(pd.DataFrame({"x": range(4)}), labels)
+    for x, label in enumerate(labels):
+        one_by_one.learn_one({"x": x}, label)
+    assert batch.classes_.tolist() == one_by_one.classes_.tolist() == ["m", "a", "z"]
