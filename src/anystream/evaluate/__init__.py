@@ -1,22 +1,22 @@
-"""Judging learners on streams: runs, measures, comparisons.
+"""Evaluation of classifiers on streams: runs, measures, comparisons.
 
 Examples
 --------
 >>> from anystream.drift import DynamicWeightedMajority
->>> from anystream.evaluate import prequential
+>>> from anystream.evaluate import run_prequential
 >>> from anystream.streams import MovingGaussians
 >>> stream = MovingGaussians(concepts=("plain", "swapped"), drifts=(1000,), seed=3, n_records=2000)
->>> run = prequential(DynamicWeightedMajority(), stream, window=100)
->>> found = run.recoveries()[0]
->>> found.depth > 0.2, found.recovered
+>>> run = run_prequential(DynamicWeightedMajority(), stream, window=100)
+>>> recovery = run.recoveries()[1000]  # from the drift at record 1000
+>>> recovery.depth > 0.2, recovery.recovered
 (True, True)
 """
 
 from anystream.evaluate.comparison import Comparison, compare, mean_and_standard_error
-from anystream.evaluate.interleaved import interleaved, interleaved_drifts
+from anystream.evaluate.interleaved import place_interleaved_drifts, run_interleaved
 from anystream.evaluate.measures import accuracy, kappa, kappa_m, kappa_t, windowed_accuracy
-from anystream.evaluate.prequential import prequential
-from anystream.evaluate.recovery import Recovery, recovery
+from anystream.evaluate.prequential import run_prequential
+from anystream.evaluate.recovery import Recovery, measure_recoveries, measure_recovery
 from anystream.evaluate.run import Run
 from anystream.evaluate.significance import RankComparison, compare_ranks
 
@@ -28,13 +28,14 @@ __all__ = [
     "accuracy",
     "compare",
     "compare_ranks",
-    "interleaved",
-    "interleaved_drifts",
     "kappa",
     "kappa_m",
     "kappa_t",
     "mean_and_standard_error",
-    "prequential",
-    "recovery",
+    "measure_recoveries",
+    "measure_recovery",
+    "place_interleaved_drifts",
+    "run_interleaved",
+    "run_prequential",
     "windowed_accuracy",
 ]

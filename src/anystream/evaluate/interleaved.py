@@ -1,118 +1,108 @@
-"""Labelled batches and unlabelled ones in turn: X_1 Y_1 X_2 Y_2 ..., as in KAOGINC's paper."""
+"""Interleaved evaluation: labelled batches and test batches in turn, X_1 Y_1 X_2 Y_2 ..., as in KAOGINC's paper."""
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 from anystream.anytime.budget import BudgetLike
 from anystream.drift.detector import DriftDetector
-from anystream.evaluate.learner import as_learner
-from anystream.evaluate.recorder import Recorder, StreamLike, as_stream, stream_name
+from anystream.evaluate.recorder import Recorder
 from anystream.evaluate.run import Run
-from anystream.streams.parameters import whole_number
+from anystream.evaluate.stream import StreamLike, as_stream, check_limit
+from anystream.streams.parameters import check_int
 
 
-def interleaved(
+def run_interleaved(
     model: Any,
     stream: StreamLike,
     *,
-    train: int = 80,
-    test: int = 60,
-    n_batches: int | None = None,
+    train_size: int = 80,
+    test_size: int = 60,
+    n_pairs: int | None = None,
     budget: BudgetLike = None,
     detector: DriftDetector | None = None,
     method: str | None = None,
 ) -> Run:
-    """Run a classifier through a stream that alternates labelled batches X_t and unlabelled ones Y_t.
+    """Run a classifier on a stream of labelled batches X_t, which it learns, and test batches Y_t, which it does not.
 
     Parameters
     ----------
-    model : classifier
-        Of scikit-learn's surface (`partial_fit`, `predict`) or river's (`learn_one`, `predict_one`). It learns each
-        X_t, never a Y_t.
-    stream : stream or pair (X, y)
-        A generator or data set of `anystream.streams`, or arrays.
-    train, test : int, default=80 and 60
-        Records of X_t and of Y_t.
-    n_batches : int, optional
-        How many pairs of batches. Default: as many whole ones as there are; a stream without end needs it.
-    budget : int, timedelta or Budget, optional
-        Passed on to an anytime classifier with each question: steps per record, or time per batch.
-    detector : DriftDetector, optional
-        Told of each answer whether it was wrong; what it reports is in the run's `detections`.
-    method : str, optional
-        The name in tables. Default: the class of the model.
+    model, stream, budget, detector, method
+        As in `run_prequential`.
+    train_size, test_size : int, default=80 and 60
+        Number of records in X_t and in Y_t.
+    n_pairs : int, optional
+        Number of pairs (X_t, Y_t) to read. Default: all complete pairs; required for an endless stream.
 
     See Also
     --------
-    interleaved_drifts : Where the drifts of such a stream must lie.
+    place_interleaved_drifts : Positions of the drifts in such a stream.
 
     Examples
     --------
     >>> from anystream.drift import WCEA
     >>> from anystream.streams import Sine
-    >>> drifts, n_records = interleaved_drifts(2, batches=10)
+    >>> drifts, n_records = place_interleaved_drifts(2, pairs_per_concept=10)
     >>> stream = Sine(concepts=("sine1", "sine1_reversed"), drifts=drifts, n_records=n_records, seed=1)
-    >>> run = interleaved(WCEA(chunk_size=80), stream)
-    >>> run.errors()[10] > 0.8  # the first test after the change cannot be answered well
+    >>> run = run_interleaved(WCEA(chunk_size=80), stream)
+    >>> run.error_curve()[10] > 0.8  # the first test after the drift, before the new concept was learned
     np.True_
     """
-    trained = whole_number("train", train, least=1)
-    tested = whole_number("test", test, least=1)
+    n_train = check_int("train_size", train_size, min_value=1)
+    n_test = check_int("test_size", test_size, min_value=1)
     source = as_stream(stream)
-    pairs = None if n_batches is None else whole_number("n_batches", n_batches, least=1)
-    if pairs is None and hasattr(source, "n_records") and source.n_records is None:
-        raise ValueError(f"{stream_name(source)} has no end; say with n_batches how many pairs of batches to read")
-    recorder = Recorder(as_learner(model, budget=budget, classes=getattr(source, "classes", None)), detector)
-    for number, (X, y) in enumerate(source.batches(trained + tested)):
-        if number == pairs or len(y) < trained + tested:
+    max_pairs = check_limit(source, "n_pairs", n_pairs)
+    recorder = Recorder(model, source, budget=budget, detector=detector)
+    for X, y in islice(source.batches(n_train + n_test), max_pairs):
+        if len(y) < n_train + n_test:
             break
-        recorder.learn(X[:trained], y[:trained])
-        recorder.test(X[trained:], y[trained:])
-    drifts = (_tested_before(at, trained, tested) for at in getattr(source, "drifts", ()))
-    return recorder.run(
-        method=method or type(model).__name__,
-        stream=stream_name(source),
-        seed=getattr(source, "seed", None),
-        window=tested,
-        drifts=tuple(at for at in drifts if 0 < at < recorder.n_answers),
-    )
+        recorder.learn(X[:n_train], y[:n_train])
+        recorder.test(X[n_train:], y[n_train:])
+    drifts = (_count_tested(at, n_train, n_test) for at in getattr(source, "drifts", ()))
+    return recorder.finish(method=method, window=n_test, drifts=drifts)
 
 
-def interleaved_drifts(
-    n_concepts: int, *, batches: int = 20, train: int = 80, test: int = 60, drift: str = "between"
+def place_interleaved_drifts(
+    n_concepts: int,
+    *,
+    pairs_per_concept: int = 20,
+    train_size: int = 80,
+    test_size: int = 60,
+    drift: str = "between",
 ) -> tuple[tuple[int, ...], int]:
-    """Positions of the drifts, and the length, of a stream of interleaved batches.
+    """Return the positions of the drifts in a stream for `run_interleaved`, and the length of the stream.
 
     Parameters
     ----------
     n_concepts : int
-        Concepts, one more than drifts.
-    batches : int, default=20
-        Test batches of each concept.
-    train, test : int, default=80 and 60
-        Records of X_t and of Y_t.
+        Number of concepts, one more than drifts.
+    pairs_per_concept : int, default=20
+        Number of test batches of each concept.
+    train_size, test_size : int, default=80 and 60
+        Number of records in X_t and in Y_t.
     drift : {"between", "before"}, default="between"
-        A change falls between X_t and Y_t, so that the first test after it comes as a surprise to every learner; or
-        before X_t, so that one labelled batch of the new concept comes first.
+        Put drifts between X_t and Y_t, so that no classifier has learned the new concept at the first test after a
+        drift; or before X_t, so that one labelled batch of the new concept comes first.
 
     Examples
     --------
-    >>> interleaved_drifts(4)
+    >>> place_interleaved_drifts(4)
     ((2880, 5680, 8480), 11200)
-    >>> interleaved_drifts(4, drift="before")
+    >>> place_interleaved_drifts(4, drift="before")
     ((2800, 5600, 8400), 11200)
     """
     if drift not in ("between", "before"):
         raise ValueError(f"drift is {drift!r}; use 'between' or 'before'")
-    concepts = whole_number("n_concepts", n_concepts, least=1)
-    pair = whole_number("train", train, least=1) + whole_number("test", test, least=1)
-    span = whole_number("batches", batches, least=1) * pair
-    shift = train if drift == "between" else 0
-    return tuple(span * concept + shift for concept in range(1, concepts)), span * concepts
+    concepts = check_int("n_concepts", n_concepts, min_value=1)
+    n_train = check_int("train_size", train_size, min_value=1)
+    pair_size = n_train + check_int("test_size", test_size, min_value=1)
+    concept_size = check_int("pairs_per_concept", pairs_per_concept, min_value=1) * pair_size
+    shift = n_train if drift == "between" else 0
+    return tuple(concept_size * concept + shift for concept in range(1, concepts)), concept_size * concepts
 
 
-def _tested_before(position: int, train: int, test: int) -> int:
-    """How many records are tested before a position of the stream."""
-    pair, inside = divmod(position, train + test)
-    return pair * test + max(0, inside - train)
+def _count_tested(position: int, train_size: int, test_size: int) -> int:
+    """Return the number of records that are tested before a position of the stream."""
+    pair, inside = divmod(position, train_size + test_size)
+    return pair * test_size + max(0, inside - train_size)

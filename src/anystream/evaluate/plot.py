@@ -1,4 +1,4 @@
-"""Error over time, with the drifts marked."""
+"""Plot of error curves over time, with the drifts marked."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from anystream.plotting import new_axes
 
 
 def plot_errors(
@@ -19,35 +21,30 @@ def plot_errors(
     ax: Any = None,
     title: str | None = None,
 ) -> Any:
-    """Draw error curves over the number of answers.
+    """Plot error curves over the number of tested records.
 
     Parameters
     ----------
     curves : mapping of str to array of shape (n_points,)
         The error curve of each method.
     window : int
-        Answers that one point stands for.
+        Number of records per point.
     drifts : sequence of int
-        Answers at which a new concept begins: dashed lines.
+        Records at which a new concept begins: dashed lines.
     detections : sequence of int
-        Answers at which a detector reported a change: marks on the axis.
+        Records at which a detector reported a change: marks on the axis.
     spread : mapping of str to array of shape (n_points,), optional
         Standard error of each point, drawn as a band.
-    ax : matplotlib axes, optional
-        Where to draw. Default: a new figure.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; new ones by default.
     title : str, optional
-        Above the axes.
+        Title of the axes.
 
     Returns
     -------
-    matplotlib axes
+    matplotlib.axes.Axes
     """
-    if ax is None:
-        try:
-            from matplotlib import pyplot
-        except ImportError:
-            raise ImportError("plots need matplotlib; install anystream[report]") from None
-        _, ax = pyplot.subplots(figsize=(8, 4), layout="constrained")
+    ax = new_axes(ax, width=8.0)
     for name, curve in curves.items():
         at = window * np.arange(1, len(curve) + 1)
         (line,) = ax.plot(at, 100 * curve, label=name, linewidth=1.2)
@@ -58,7 +55,7 @@ def plot_errors(
         ax.axvline(drift, color="0.4", linestyle="--", linewidth=0.8, label=None if number else "drift")
     if detections:
         ax.plot(detections, np.zeros(len(detections)), "k^", clip_on=False, markersize=5, label="detected")
-    ax.set_xlabel("answers")
+    ax.set_xlabel("tested records")
     ax.set_ylabel("error (%)")
     ax.set_ylim(bottom=0)
     if title is not None:

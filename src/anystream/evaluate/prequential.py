@@ -1,25 +1,26 @@
-"""Test, then train: every record is answered before its label is learned."""
+"""Prequential evaluation, test-then-train: every record is classified before its label is learned."""
 
 from __future__ import annotations
 
 import math
 from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from anystream.anytime.budget import BudgetLike
 from anystream.drift.detector import DriftDetector
-from anystream.evaluate.learner import as_learner
-from anystream.evaluate.recorder import Batch, Recorder, Stream, StreamLike, as_stream, stream_name
+from anystream.evaluate.recorder import Recorder
 from anystream.evaluate.run import Run
-from anystream.streams.parameters import whole_number
+from anystream.evaluate.stream import Batch, Stream, StreamLike, as_stream, check_limit, stream_name
+from anystream.streams.parameters import check_int
 
-BLOCK = 4096  # records read from a stream at a time
+READ_SIZE = 4096  # records that are read from a stream at a time
 
 
-def prequential(
+def run_prequential(
     model: Any,
     stream: StreamLike,
     *,
@@ -32,29 +33,30 @@ def prequential(
     detector: DriftDetector | None = None,
     method: str | None = None,
 ) -> Run:
-    """Run a classifier through a stream, testing each record or batch before it is learned.
+    """Run a classifier on a stream and test each record or batch before it is learned.
 
     Parameters
     ----------
     model : classifier
-        Of scikit-learn's surface (`partial_fit`, `predict`) or river's (`learn_one`, `predict_one`). It learns.
+        With the scikit-learn API (`partial_fit`, `predict`) or the river API (`learn_one`, `predict_one`). It is
+        trained in place.
     stream : stream or pair (X, y)
         A generator or data set of `anystream.streams`, or arrays.
     batch_size : int, default=1
-        Records that are tested together and then learned together.
+        Number of records that are tested together and then learned together.
     delay : int, default=0
-        Labels come late: a batch is learned only after `delay` further records were tested. Labels that would come
+        Delay of the labels: a batch is learned after `delay` further records were tested. Labels that would arrive
         after the end are never learned.
     warm_up : int, default=0
-        Records at the beginning that are learned without being tested.
+        Number of records at the beginning that are learned without being tested.
     n_records : int, optional
-        How many records to read, the warm-up included. Default: all; a stream without end needs it.
+        Number of records to read, including the warm-up. Default: all; required for an endless stream.
     window : int, default=500
-        Answers that make one point of the error curve.
+        Number of tested records per point of the error curve.
     budget : int, timedelta or Budget, optional
-        Passed on to an anytime classifier with each question: steps per record, or time per batch.
+        Passed to an anytime classifier with each prediction: steps per record, or time per batch.
     detector : DriftDetector, optional
-        Told of each answer whether it was wrong; what it reports is in the run's `detections`.
+        Updated after each prediction with 1 if it was wrong, else 0; the run's `detections` lists what it reports.
     method : str, optional
         The name in tables. Default: the class of the model.
 
@@ -63,69 +65,53 @@ def prequential(
     >>> from anystream.drift import DynamicWeightedMajority
     >>> from anystream.streams import SEA
     >>> stream = SEA(concepts=(7, 9), drifts=(2000,), seed=1, n_records=4000)
-    >>> run = prequential(DynamicWeightedMajority(), stream, window=100)
-    >>> run.accuracy > 0.85, run.drifts, len(run.errors())
+    >>> run = run_prequential(DynamicWeightedMajority(), stream, window=100)
+    >>> run.accuracy > 0.85, run.drifts, len(run.error_curve())
     (True, (2000,), 40)
     """
-    size = whole_number("batch_size", batch_size, least=1)
-    late = whole_number("delay", delay, least=0)
-    ahead = whole_number("warm_up", warm_up, least=0)
-    point = whole_number("window", window, least=1)
+    size = check_int("batch_size", batch_size, min_value=1)
+    n_delay = check_int("delay", delay, min_value=0)
+    n_warm_up = check_int("warm_up", warm_up, min_value=0)
+    n_window = check_int("window", window, min_value=1)
     source = as_stream(stream)
-    length = _length(source, n_records)
-    learner = as_learner(model, budget=budget, classes=getattr(source, "classes", None), singly=size == 1)
-    recorder = Recorder(learner, detector)
-    waiting: deque[tuple[int, Batch]] = deque()  # batches whose labels are on their way, with the answer they wait for
-    for X, y in _cut(source, ahead, size, length):
-        if ahead:
-            recorder.learn(X, y)
-            ahead = 0
-            continue
+    batches = _read_batches(source, n_warm_up, size, check_limit(source, "n_records", n_records))
+    recorder = Recorder(model, source, budget=budget, detector=detector, one_by_one=size == 1)
+    for X, y in islice(batches, 1 if n_warm_up else 0):
+        recorder.learn(X, y)
+    pending: deque[tuple[int, Batch]] = deque()  # tested batches, with the number of tests after which they are learned
+    for X, y in batches:
         recorder.test(X, y)
-        waiting.append((recorder.n_answers + late, (X, y)))
-        while waiting and waiting[0][0] <= recorder.n_answers:
-            recorder.learn(*waiting.popleft()[1])
-    skipped = whole_number("warm_up", warm_up, least=0)
-    drifts = tuple(at - skipped for at in getattr(source, "drifts", ()) if skipped < at < skipped + recorder.n_answers)
-    return recorder.run(
-        method=method or type(model).__name__,
-        stream=stream_name(source),
-        seed=getattr(source, "seed", None),
-        window=point,
-        drifts=drifts,
-    )
+        pending.append((recorder.n_tested + n_delay, (X, y)))
+        while pending and pending[0][0] <= recorder.n_tested:
+            recorder.learn(*pending.popleft()[1])
+    drifts = (at - n_warm_up for at in getattr(source, "drifts", ()))
+    return recorder.finish(method=method, window=n_window, drifts=drifts)
 
 
-def _length(source: Stream, n_records: int | None) -> int | None:
-    if n_records is not None:
-        return whole_number("n_records", n_records, least=1)
-    if hasattr(source, "n_records") and source.n_records is None:
-        raise ValueError(f"{stream_name(source)} has no end; say with n_records how many records to read")
-    return None
+def _read_batches(source: Stream, warm_up: int, size: int, max_records: int | None) -> Iterator[Batch]:
+    """Yield the warm-up as one batch if there is one, then batches of `size`, up to `max_records` records in total.
 
-
-def _cut(source: Stream, warm_up: int, size: int, length: int | None) -> Iterator[Batch]:
-    """The warm-up as one batch, then batches of `size`, up to `length` records in all.
-
-    Streams are read in blocks, since small batches cost more to make than to learn.
+    Streams are read in blocks, because small batches take longer to generate than to learn.
     """
-    left = math.inf if length is None else length
-    wanted = warm_up or size
-    kept: Batch | None = None
-    for X, y in source.batches(BLOCK):
+    remaining = math.inf if max_records is None else max_records
+    next_size = warm_up or size
+    rest: Batch | None = None
+    for X, y in source.batches(READ_SIZE):
         if not isinstance(X, np.ndarray) or X.ndim != 2:
-            raise TypeError(f"the records of {stream_name(source)} are no rows of numbers; a run needs such")
-        if len(y) > left:
-            X, y = X[: int(left)], y[: int(left)]
-        left -= len(y)
-        if kept is not None:
-            X, y = np.concatenate([kept[0], X]), np.concatenate([kept[1], y])
-        at = 0
-        while len(y) - at >= wanted:
-            yield X[at : at + wanted], y[at : at + wanted]
-            at, wanted = at + wanted, size
-        kept = X[at:], y[at:]
-        if left == 0:
+            raise TypeError(
+                f"the records of {stream_name(source)} are not rows of numbers; give a stream with a dense numeric X"
+            )
+        if len(y) > remaining:
+            X, y = X[: int(remaining)], y[: int(remaining)]
+        remaining -= len(y)
+        if rest is not None:
+            X, y = np.concatenate([rest[0], X]), np.concatenate([rest[1], y])
+        start = 0
+        while len(y) - start >= next_size:
+            yield X[start : start + next_size], y[start : start + next_size]
+            start, next_size = start + next_size, size
+        rest = X[start:], y[start:]
+        if remaining == 0:
             break
-    if kept is not None and len(kept[1]):
-        yield kept
+    if rest is not None and len(rest[1]):
+        yield rest

@@ -1,120 +1,113 @@
-"""What a learner says while it runs, written down beside the truth."""
+"""Recorder of an evaluation: it tests and trains a classifier and collects predictions, true labels and times."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from typing import Any, Protocol
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from anystream.anytime.budget import BudgetLike
 from anystream.drift.detector import DriftDetector
-from anystream.evaluate.learner import Learner
+from anystream.evaluate.learner import as_learner
 from anystream.evaluate.run import Run
-
-Batch = tuple[NDArray[np.float64], NDArray[Any]]
-
-
-class Stream(Protocol):
-    """Records in their order: the generators and data sets of `anystream.streams`, or anything alike."""
-
-    def batches(self, size: int) -> Iterator[Batch]:
-        """Batches ``(X, y)`` of `size` records; the last may be smaller."""
-        ...
-
-
-StreamLike = Stream | tuple[ArrayLike, ArrayLike]
-
-
-class ArrayStream:
-    """Plain arrays ``(X, y)`` as a stream."""
-
-    def __init__(self, X: Any, y: Any) -> None:
-        self.X, self.y = np.asarray(X, dtype=np.float64), np.asarray(y)
-        if self.X.ndim != 2 or self.y.shape != (len(self.X),):
-            raise ValueError(f"X has the shape {self.X.shape} and y {self.y.shape}; give one label to each row")
-        self.classes = np.unique(self.y)
-
-    def batches(self, size: int) -> Iterator[Batch]:
-        """Batches ``(X, y)`` of `size` records; the last may be smaller."""
-        return ((self.X[at : at + size], self.y[at : at + size]) for at in range(0, len(self.y), size))
-
-
-def as_stream(stream: StreamLike) -> Stream:
-    """A stream as it is, or from a pair of arrays."""
-    if isinstance(stream, tuple) and len(stream) == 2:
-        return ArrayStream(*stream)
-    if not hasattr(stream, "batches"):
-        raise TypeError(f"the stream is a {type(stream).__name__}; give one of anystream.streams, or a pair (X, y)")
-    return stream
-
-
-def stream_name(stream: Stream) -> str:
-    """What a stream is called in tables."""
-    return str(getattr(stream, "name", type(stream).__name__))
+from anystream.evaluate.stream import Stream, stream_name
 
 
 class Recorder:
-    """Asks a learner, teaches it, and keeps answers, truth and times.
+    """Tests and trains a classifier on batches of a stream; `finish` returns the run.
 
     Parameters
     ----------
-    learner : Learner
-        Who is judged.
+    model : classifier
+        The classifier to evaluate, with the scikit-learn or the river API.
+    stream : Stream
+        The stream that the batches come from; its name, seed and classes are used.
+    budget : int, timedelta or Budget, optional
+        Passed to an anytime classifier with each prediction.
     detector : DriftDetector, optional
-        Told of every answer whether it was wrong.
+        Updated after each prediction with 1 if it was wrong, else 0.
+    one_by_one : bool, default=False
+        Whether batches have one record.
     """
 
-    def __init__(self, learner: Learner, detector: DriftDetector | None = None) -> None:
-        self._learner = learner
+    def __init__(
+        self,
+        model: Any,
+        stream: Stream,
+        *,
+        budget: BudgetLike = None,
+        detector: DriftDetector | None = None,
+        one_by_one: bool = False,
+    ) -> None:
+        classes = getattr(stream, "classes", None)
+        self._learner = as_learner(model, budget=budget, classes=classes, one_by_one=one_by_one)
+        self._model_name = type(model).__name__
+        self._stream = stream
         self._detector = detector
-        self._numbers: dict[Any, int] = {}
+        self._class_numbers: dict[Any, int] = {}
         self._truth: list[int] = []
         self._predicted: list[int] = []
         self._detections: list[int] = []
-        self._seconds_answering = 0.0
-        self._seconds_learning = 0.0
-
-    def test(self, rows: NDArray[np.float64], labels: NDArray[Any]) -> None:
-        """Ask for the labels of rows and compare with the true ones."""
-        started = time.perf_counter()
-        answers = self._learner.answer(rows)
-        self._seconds_answering += time.perf_counter() - started
-        for answer, label in zip(answers, labels.tolist(), strict=True):
-            self._truth.append(self._numbers.setdefault(label, len(self._numbers)))
-            said = -1 if answer is None else self._numbers.setdefault(answer, len(self._numbers))
-            self._predicted.append(said)
-            if self._detector is not None:
-                self._detector.update(int(said != self._truth[-1]))
-                if self._detector.drift_detected:
-                    self._detections.append(len(self._truth) - 1)
-
-    def learn(self, rows: NDArray[np.float64], labels: NDArray[Any]) -> None:
-        """Teach rows in their order."""
-        started = time.perf_counter()
-        self._learner.learn(rows, labels)
-        self._seconds_learning += time.perf_counter() - started
+        self._predict_s = 0.0
+        self._learn_s = 0.0
 
     @property
-    def n_answers(self) -> int:
-        """Answers so far."""
+    def n_tested(self) -> int:
+        """Number of records tested so far."""
         return len(self._truth)
 
-    def run(self, *, method: str, stream: str, seed: int | None, window: int, drifts: tuple[int, ...]) -> Run:
-        """All of it."""
-        if not self._truth:
-            raise ValueError("the stream ended before anything was tested; give a longer one or smaller batches")
+    def test(self, records: NDArray[np.float64], labels: NDArray[Any]) -> None:
+        """Predict the labels of records and record them beside the true labels."""
+        started = time.perf_counter()
+        predictions = self._learner.predict(records)
+        self._predict_s += time.perf_counter() - started
+        for prediction, label in zip(predictions, labels.tolist(), strict=True):
+            self._truth.append(self._class_number(label))
+            self._predicted.append(-1 if prediction is None else self._class_number(prediction))
+            if self._detector is not None:
+                self._update_detector(self._detector)
+
+    def learn(self, records: NDArray[np.float64], labels: NDArray[Any]) -> None:
+        """Train the classifier with records in order."""
+        started = time.perf_counter()
+        self._learner.learn(records, labels)
+        self._learn_s += time.perf_counter() - started
+
+    def finish(self, *, method: str | None, window: int, drifts: Iterable[int]) -> Run:
+        """Return the run.
+
+        Parameters
+        ----------
+        method : str or None
+            The name in tables; None for the class of the model.
+        window : int
+            Number of tested records per point of the error curve.
+        drifts : iterable of int
+            Known drifts as numbers of tested records; those outside the run are dropped.
+        """
+        if self.n_tested == 0:
+            raise ValueError("the stream ended before any record was tested; give a longer stream or smaller batches")
         return Run(
-            method=method,
-            stream=stream,
-            seed=seed,
+            method=method or self._model_name,
+            stream=stream_name(self._stream),
+            seed=getattr(self._stream, "seed", None),
             truth=np.array(self._truth, dtype=np.int64),
             predicted=np.array(self._predicted, dtype=np.int64),
-            classes=tuple(self._numbers),
+            classes=tuple(self._class_numbers),
             window=window,
-            drifts=drifts,
+            drifts=tuple(at for at in drifts if 0 < at < self.n_tested),
             detections=tuple(self._detections),
-            seconds_answering=self._seconds_answering,
-            seconds_learning=self._seconds_learning,
+            predict_s=self._predict_s,
+            learn_s=self._learn_s,
         )
+
+    def _class_number(self, label: Any) -> int:
+        return self._class_numbers.setdefault(label, len(self._class_numbers))
+
+    def _update_detector(self, detector: DriftDetector) -> None:
+        detector.update(int(self._predicted[-1] != self._truth[-1]))
+        if detector.drift_detected:
+            self._detections.append(self.n_tested - 1)

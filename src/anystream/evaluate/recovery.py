@@ -1,70 +1,106 @@
-"""How deep a learner falls at a drift, and how long it takes to come back."""
+"""Recovery from drifts: how far the error rises at a drift, and how long it takes to come down again."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """What a drift did to an error curve.
+    """Effect of a drift on an error curve.
 
     Parameters
     ----------
-    at : int
-        The point of the curve at which the drift took effect.
+    drift_point : int
+        The first point of the curve that the drift affects.
     level : float
-        The mean error just before it.
+        The mean error just before the drift.
     depth : float
-        How far the error rose above that level until it had come back; 0 if it never rose.
-    time : int
-        Points from the drift on, the worst included, until the error was back; all there were if it never was.
+        The maximum rise of the error above `level` before it recovered; 0 if it did not rise.
+    n_points : int
+        Number of points from the drift until the error had recovered; all points up to the end if it did not.
     recovered : bool
-        Whether it came back before the next drift or the end.
+        Whether the error recovered before the next drift or the end.
     """
 
-    at: int
+    drift_point: int
     level: float
     depth: float
-    time: int
+    n_points: int
     recovered: bool
 
 
-def recovery(
-    errors: ArrayLike, at: int, *, until: int | None = None, before: int = 5, within: float = 0.02
+def measure_recovery(
+    errors: ArrayLike, drift_point: int, *, end: int | None = None, n_before: int = 5, tolerance: float = 0.02
 ) -> Recovery:
-    """Judge one drift on an error curve.
+    """Measure the effect of one drift on an error curve.
 
     Parameters
     ----------
     errors : array-like of shape (n_points,)
-        Error rates over time, say one for each test batch.
-    at : int
-        The first point that the drift touched.
-    until : int, optional
-        Where to stop looking: the point of the next drift. Default: the end.
-    before : int, default=5
-        Points before the drift whose mean is the level to come back to.
-    within : float, default=0.02
-        How much above that level counts as back.
+        Error rates over time, for example one for each test batch.
+    drift_point : int
+        The first point that the drift affects.
+    end : int, optional
+        The point at which to stop: that of the next drift. Default: the end of the curve.
+    n_before : int, default=5
+        Number of points before the drift whose mean error is the level to return to.
+    tolerance : float, default=0.02
+        The error has recovered when it is at most this much above the level.
 
     Examples
     --------
-    A level of 0.1, one bad point of 0.9, one of 0.3, then back.
+    A level of 0.1, one bad point of 0.9, one of 0.3, then recovery.
 
-    >>> recovery([0.1, 0.1, 0.9, 0.3, 0.11, 0.1], at=2)
-    Recovery(at=2, level=0.1, depth=0.8, time=2, recovered=True)
+    >>> measure_recovery([0.1, 0.1, 0.9, 0.3, 0.11, 0.1], drift_point=2)
+    Recovery(drift_point=2, level=0.1, depth=0.8, n_points=2, recovered=True)
     """
     curve = np.asarray(errors, dtype=np.float64)
-    end = len(curve) if until is None else until
-    if not 0 < at < end <= len(curve):
-        raise ValueError(f"the drift is at point {at} and the end at {end} of {len(curve)}; 0 < at < end must hold")
-    level = float(curve[max(0, at - before) : at].mean())
-    after = curve[at:end]
-    back = np.flatnonzero(after <= level + within)
-    time = int(back[0]) if len(back) else len(after)
-    depth = float(after[:time].max(initial=level)) - level
-    return Recovery(at, level, depth, time, len(back) > 0)
+    stop = len(curve) if end is None else end
+    if not 0 < drift_point < stop <= len(curve):
+        raise ValueError(
+            f"drift_point is {drift_point} and end is {stop} on a curve of {len(curve)} points; "
+            "give 0 < drift_point < end, and an end on the curve"
+        )
+    level = float(curve[max(0, drift_point - n_before) : drift_point].mean())
+    after = curve[drift_point:stop]
+    recovered_at = np.flatnonzero(after <= level + tolerance)
+    n_points = int(recovered_at[0]) if len(recovered_at) else len(after)
+    depth = float(after[:n_points].max(initial=level)) - level
+    return Recovery(drift_point, level, depth, n_points, len(recovered_at) > 0)
+
+
+def measure_recoveries(
+    errors: NDArray[np.float64], drifts: Sequence[int], window: int, **options: Any
+) -> dict[int, Recovery]:
+    """Measure the recovery from every drift that the curve can show, each until the next one.
+
+    Parameters
+    ----------
+    errors : array of shape (n_points,)
+        The error of each `window` records.
+    drifts : sequence of int
+        Ascending positions of the drifts, in records.
+    window : int
+        Number of records per point.
+    **options
+        As in `measure_recovery`.
+
+    Returns
+    -------
+    dict of int to Recovery
+        By position of the drift. Drifts at the first point are left out, and of several drifts at one point all but
+        the last.
+    """
+    points = {drift: drift // window for drift in drifts if 0 < drift // window < len(errors)}
+    ends = [*list(points.values())[1:], len(errors)]
+    return {
+        drift: measure_recovery(errors, point, end=end, **options)
+        for (drift, point), end in zip(points.items(), ends, strict=False)
+        if point < end
+    }
