@@ -4,7 +4,7 @@ VENV   := .venv
 PY     := $(VENV)/bin/python
 NATIVE := $(shell find native/include native/src native/bindings -type f) CMakeLists.txt pyproject.toml
 JOBS   ?= 2
-# An editable install knows its Python files by name, so it is made anew when the list of them changes.
+# An editable install lists its Python files by name, so it is repeated when the list changes.
 LIST   := $(shell find src -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 BUILT  := $(VENV)/.built-$(LIST)
 
@@ -12,12 +12,12 @@ BUILT  := $(VENV)/.built-$(LIST)
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo      set up, then watch a classifier answer by its deadline (under a minute)"
+	@echo "make demo      set up, then run a classifier under rising load in the terminal (under a minute)"
 	@echo "make test      set up, then run the tests"
 	@echo "make lint      ruff, mypy, import-linter, clang-format, the stub"
-	@echo "make bench     the figures: ratios against peers, in one run"
+	@echo "make bench     benchmarks: ratios against peers, in one run"
 	@echo "make sanitize  the tests of the native core under address and undefined-behaviour sanitizers"
-	@echo "make fuzz      damaged model files, for a minute, under the sanitizers"
+	@echo "make fuzz      load damaged model files for a minute, under the sanitizers"
 	@echo "make format    ruff and clang-format, in place"
 
 $(VENV)/.packages: requirements/dev.txt
@@ -65,7 +65,7 @@ stub: build
 bench: build
 	@$(PY) -m benchmarks
 
-# A virtual environment of its own, which borrows the packages of the first.
+# A virtual environment of its own that uses the packages of the first.
 SANPY := build/sanitize/venv/bin/python
 build/sanitize/.built: $(VENV)/.packages $(NATIVE) $(shell find src -name '*.py')
 	@echo "building the native core with sanitizers" >&2
@@ -79,7 +79,7 @@ build/sanitize/.built: $(VENV)/.packages $(NATIVE) $(shell find src -name '*.py'
 SAN_ENV = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONMALLOC=malloc
 
-# The rooms whose work is done in native code; the others are plain Python.
+# Packages with native code, and the templates above it; the others are plain Python.
 SANITIZED := $(wildcard tests/test_surfaces.py $(addprefix tests/,model_file estimators anytime bayes_tree neighbors subspace \
 	microclusters graph drift))
 

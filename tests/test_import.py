@@ -1,7 +1,9 @@
-"""Importing anystream is quick and pulls in nothing that is not needed."""
+"""Importing anystream is quick and imports nothing that is not needed."""
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -25,11 +27,11 @@ def modules_after(statement):
     return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
 
 
-def test_importing_anystream_loads_not_even_numpy():
+def test_importing_anystream_does_not_import_numpy():
     assert not {"numpy", "sklearn", *HEAVY} & modules_after("import anystream")
 
 
-def test_a_classifier_needs_little_beside_scikit_learns_base():
+def test_a_classifier_imports_nothing_beyond_scikit_learns_base():
     base = modules_after("import sklearn.base, sklearn.utils.validation, sklearn.utils.multiclass")
     ours = modules_after("from anystream import BayesTreeClassifier, Budget, load")
     foreign = {name.partition(".")[0] for name in ours - base} - {"anystream"}
@@ -37,9 +39,15 @@ def test_a_classifier_needs_little_beside_scikit_learns_base():
 
 
 @pytest.mark.parametrize("name", anystream.__all__)
-def test_every_public_name_is_there(name):
+def test_every_public_name_can_be_imported(name):
     assert getattr(anystream, name) is not None
     assert name in dir(anystream)
+
+
+def test_the_stub_for_type_checkers_lists_the_same_names():
+    stub = ast.parse(Path(anystream.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imported = {alias.name for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert imported == set(anystream.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error():

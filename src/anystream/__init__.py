@@ -1,32 +1,13 @@
 """Classify every record of a stream by its deadline: an answer at once, a better one with every microsecond left.
 
-The names below are imported on first use, so that importing anystream stays quick.
+The names below are imported on first use, so that importing anystream stays quick; ``__init__.pyi`` lists them for type
+checkers.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from anystream.anytime import (
-        Answer,
-        AnytimeCurve,
-        Budget,
-        PerformanceProfile,
-        Query,
-        StopToken,
-        anytime_curve,
-        check_anytime_classifier,
-        performance_profile,
-    )
-    from anystream.bayes_tree import BayesTreeClassifier
-    from anystream.graph import KAOGClassifier, KAOGINCClassifier
-    from anystream.microclusters import MicroClusterClassifier
-    from anystream.model_file import ModelFileError
-    from anystream.models import load
-    from anystream.neighbors import AnytimeNeighborsClassifier
-    from anystream.subspace import LocustClassifier
+from typing import Any
 
 __version__ = "0.1.0"
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import anystream._native as _native
+from anystream import _native
 from anystream.estimators.parameters import check_float, check_int
 from anystream.estimators.stream_classifier import StreamClassifier
 from anystream.microclusters.arrays import CLUSTER_ARRAYS

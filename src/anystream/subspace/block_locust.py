@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar
 
-import anystream._native as _native
+from anystream import _native
 from anystream.estimators.parameters import check_float, check_int
 from anystream.subspace.arrays import BLOCK_ARRAYS
 from anystream.subspace.locust_base import LocustBase, error_rate
