@@ -13,7 +13,7 @@ import numpy as np
 
 from anystream.microclusters import MicroClusterClassifier
 from anystream.subspace import LocustClassifier
-from benchmarks.locust.protocol import Classifier, run, time_per_answer
+from benchmarks.locust.protocol import Classifier, run, time_per_record
 from benchmarks.locust.streams import STREAMS, Stream, load_stream
 from benchmarks.table import machine, print_table
 
@@ -27,9 +27,9 @@ def matched(stream: Stream) -> tuple[int, float, int, float]:
     past = slice(max(-44_000, -len(stream.X)), -4000)
     locust = LocustClassifier(n_jobs=1, max_samples=ALL).fit(stream.X[past], stream.y[past])
     rival = MicroClusterClassifier(n_clusters=1000, n_jobs=1).fit(stream.X[past], stream.y[past])
-    thirty, thousand = time_per_answer(locust, queries, 30), time_per_answer(rival, queries, ALL)
+    thirty, thousand = time_per_record(locust, queries, 30), time_per_record(rival, queries, ALL)
     clusters = max(10, int(float(f"{1000 * thirty / thousand:.2g}")))  # time is proportional to the clusters
-    samples = max((n for n in SAMPLES if time_per_answer(locust, queries, n) <= thousand), default=1)
+    samples = max((n for n in SAMPLES if time_per_record(locust, queries, n) <= thousand), default=1)
     return clusters, thirty, samples, thousand
 
 

@@ -1,4 +1,4 @@
-"""Test, then train: by block, or in chunks of 200 records. Every contestant sees the same records."""
+"""Test-then-train runs by block or in chunks of 200 records; every classifier gets the same records."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ CHUNK = 200
 
 
 class Contestant(Protocol):
-    """Somebody who learns in order and answers in one or several ways."""
+    """Classifier that learns in order and predicts in one or several ways."""
 
     def learn(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
         """Learn records in order."""
 
-    def answer(self, X: NDArray[np.float64]) -> Mapping[str, NDArray[Any]]:
-        """Labels by the name of the way of answering."""
+    def predict(self, X: NDArray[np.float64]) -> Mapping[str, NDArray[Any]]:
+        """Return labels by the name of the way of predicting."""
 
 
 class Classifier:
-    """One of our classifiers, asked after each of several numbers of steps."""
+    """Classifier of the library, with predictions after each of several numbers of steps."""
 
     def __init__(self, model: Any, steps: Sequence[int], classes: NDArray[Any]) -> None:
         self.model, self.steps, self.classes = model, steps, classes
@@ -36,13 +36,13 @@ class Classifier:
         """Learn records in order."""
         self.model.partial_fit(X, y, classes=self.classes)
 
-    def answer(self, X: NDArray[np.float64]) -> Mapping[str, NDArray[Any]]:
-        """Labels after each number of steps."""
+    def predict(self, X: NDArray[np.float64]) -> Mapping[str, NDArray[Any]]:
+        """Return the labels after each number of steps."""
         return dict(zip(map(str, self.steps), self.model.staged_predict(X, stages=self.steps), strict=True))
 
 
 class ScaledBeforehand:
-    """A contestant that is given the standard deviations of the whole stream, which nobody knows in time."""
+    """Contestant on records scaled by the standard deviations of the whole stream, which are unknown in practice."""
 
     def __init__(self, contestant: Contestant, X: NDArray[np.float64]) -> None:
         self.contestant = contestant
@@ -53,25 +53,25 @@ class ScaledBeforehand:
         """Learn scaled records in order."""
         self.contestant.learn(X * self.scale, y)
 
-    def answer(self, X: NDArray[np.float64]) -> Mapping[str, NDArray[Any]]:
-        """Answer scaled records."""
-        return self.contestant.answer(X * self.scale)
+    def predict(self, X: NDArray[np.float64]) -> Mapping[str, NDArray[Any]]:
+        """Predict scaled records."""
+        return self.contestant.predict(X * self.scale)
 
 
 class LastLabel:
-    """No change: the label that was learned last. The bar below which nothing is worth having."""
+    """No-change classifier: the label that was learned last. Anything below it is useless."""
 
     def learn(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
         """Remember the last label."""
         self.label = y[-1]
 
-    def answer(self, X: NDArray[np.float64]) -> Mapping[str, NDArray[Any]]:
-        """The last label, for all."""
+    def predict(self, X: NDArray[np.float64]) -> Mapping[str, NDArray[Any]]:
+        """Return the last label for all records."""
         return {"": np.full(len(X), self.label)}
 
 
 class NearestOfWindow:
-    """1-NN among the last records, standardised by what was seen so far. Slow, and hard to beat."""
+    """1-NN among the last records, standardised by the stream so far. Slow and accurate."""
 
     def __init__(self, window: int = 5000) -> None:
         self.window = window
@@ -87,8 +87,8 @@ class NearestOfWindow:
         self.X = np.concatenate([self.X, X])[-self.window :]
         self.y = np.concatenate([self.y, y])[-self.window :]
 
-    def answer(self, X: NDArray[np.float64]) -> Mapping[str, NDArray[Any]]:
-        """The label of the nearest record of the window."""
+    def predict(self, X: NDArray[np.float64]) -> Mapping[str, NDArray[Any]]:
+        """Return the label of the nearest record of the window."""
         mean = self.sum / self.n
         variance = np.maximum(self.squares / self.n - mean**2, 0.0)
         scale = np.where(variance > 0, 1 / np.sqrt(np.maximum(variance, 1e-300)), 0.0)
@@ -97,21 +97,21 @@ class NearestOfWindow:
         return {"": self.y[np.argmin(lengths - 2 * queries @ window.T, axis=1)]}
 
 
-def time_per_answer(model: Any, queries: NDArray[np.float64], budget: int) -> float:
-    """Microseconds of processor time, the least of several runs over all queries."""
+def time_per_record(model: Any, queries: NDArray[np.float64], budget: int) -> float:
+    """Return microseconds of processor time per record, the minimum of several runs over all queries."""
     return min_seconds(lambda: model.classify(queries, budget=budget)) / len(queries) * 1e6
 
 
 @dataclass
 class Result:
-    """Hits per way of answering, and the time spent."""
+    """Hits per way of predicting, and the time spent."""
 
     hits: dict[str, list[NDArray[np.bool_]]] = field(default_factory=dict)
     learn_s: float = 0.0
-    answer_s: float = 0.0
+    predict_s: float = 0.0
 
     def accuracy(self, way: str, part: slice | None = None) -> float:
-        """Per cent right, of all or of a part of the asked records."""
+        """Return the percentage of correct labels, of all or of a part of the tested records."""
         hits = np.concatenate(self.hits[way])
         return float(100 * hits[part or slice(None)].mean())
 
@@ -119,31 +119,31 @@ class Result:
 def run(
     stream: Stream, contestants: Mapping[str, Contestant], *, by_block: bool, thin: int = 1
 ) -> tuple[dict[str, Result], int]:
-    """Let all contestants go through a stream. The first block is only learned.
+    """Run all contestants through a stream. The first block is only learned.
 
     Returns
     -------
     results : dict of str to Result
         By contestant.
     half : int
-        How many of the asked records lie in the first half of the stream.
+        Number of tested records in the first half of the stream.
     """
-    step, ask_every = stream.block if by_block else CHUNK, stream.ask_every * thin
+    step, test_every = stream.block if by_block else CHUNK, stream.test_every * thin
     results = {name: Result() for name in contestants}
-    asked_before_half = 0
+    tested_before_half = 0
     for start in range(0, len(stream.y), step):
         stop = min(start + step, len(stream.y))
-        first = -(-start // ask_every) * ask_every
-        asked = np.arange(first, stop, ask_every) if start >= stream.block else np.arange(0)
-        asked_before_half += int((asked < len(stream.y) // 2).sum())
+        first = -(-start // test_every) * test_every
+        tested = np.arange(first, stop, test_every) if start >= stream.block else np.arange(0)
+        tested_before_half += int((tested < len(stream.y) // 2).sum())
         for name, contestant in contestants.items():
             result = results[name]
-            if len(asked):
-                began = time.process_time()
-                for way, labels in contestant.answer(stream.X[asked]).items():
-                    result.hits.setdefault(way, []).append(labels == stream.y[asked])
-                result.answer_s += time.process_time() - began
-            began = time.process_time()
+            if len(tested):
+                started = time.process_time()
+                for way, labels in contestant.predict(stream.X[tested]).items():
+                    result.hits.setdefault(way, []).append(labels == stream.y[tested])
+                result.predict_s += time.process_time() - started
+            started = time.process_time()
             contestant.learn(stream.X[start:stop], stream.y[start:stop])
-            result.learn_s += time.process_time() - began
-    return results, asked_before_half
+            result.learn_s += time.process_time() - started
+    return results, tested_before_half

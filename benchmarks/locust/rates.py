@@ -1,4 +1,4 @@
-"""Table I of the LOCUST paper: points learned per second, and points answered per second."""
+"""Table I of the LOCUST paper: points learned per second, and points classified per second."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from anystream.microclusters import MicroClusterClassifier
 from anystream.subspace import LocustClassifier
-from benchmarks.locust.protocol import time_per_answer
+from benchmarks.locust.protocol import time_per_record
 from benchmarks.locust.streams import generated_stream, load_stream
 from benchmarks.table import machine, print_table
 
@@ -19,7 +19,7 @@ PUBLISHED = {"covtype": ("7.4", "2.1"), "kdd": ("4.4", "1.1")}  # thousand point
 
 
 def learn_rate(model: Any, X: NDArray[np.float64], y: NDArray[np.int64], repeats: int) -> float:
-    """Thousand points per second of processor time, validation left out; the best of several stretches."""
+    """Return thousand points per second of processor time, validation left out; the best of several runs."""
     classes, numbers = np.unique(y, return_inverse=True)
     warm, rest = 20_000, len(y) - 20_000
     model.partial_fit(X[:warm], y[:warm], classes=classes)
@@ -27,21 +27,21 @@ def learn_rate(model: Any, X: NDArray[np.float64], y: NDArray[np.int64], repeats
     best = np.inf
     for r in range(repeats):
         where = slice(warm + r * part, warm + (r + 1) * part)
-        began = time.process_time()
+        started = time.process_time()
         model.model_.learn(X[where], numbers[where].astype(np.int32))
-        best = min(best, time.process_time() - began)
+        best = min(best, time.process_time() - started)
     return part / best / 1e3
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="learn the whole streams")
-    most = None if parser.parse_args().full else 220_000
-    learning, answering = [], []
+    max_records = None if parser.parse_args().full else 220_000
+    learning, classifying = [], []
     loaded = [stream for name in ("covtype", "kdd") if (stream := load_stream(name)) is not None]
     for stream in loaded or [generated_stream()]:
         name = stream.name
-        X, y, queries = stream.X[:most], stream.y[:most], stream.X[-5000:]
+        X, y, queries = stream.X[:max_records], stream.y[:max_records], stream.X[-5000:]
         models = {
             "LocustClassifier()": LocustClassifier(n_jobs=1, max_samples=10**6),
             "LocustClassifier.paper()": LocustClassifier.paper(n_jobs=1, max_samples=10**6, bias="proportional"),
@@ -53,18 +53,18 @@ def main() -> None:
             published = PUBLISHED.get(name, ("-", "-"))[label.startswith("Micro")]
             learning.append([name, label, f"{rate:.0f}", published, f"{model.memory_bytes_ / 1e6:.1f}"])
             if label.startswith("Locust"):
-                once, thirty = (time_per_answer(model, queries, samples) for samples in (1, 30))
+                once, thirty = (time_per_record(model, queries, samples) for samples in (1, 30))
                 cells = [f"{1e3 / once:.0f}", "4", f"{1e3 * once:.0f}", f"{1e3 * thirty / 30:.0f}"]
             else:
-                cells = [f"{1e3 / time_per_answer(model, queries, 10**6):.0f}", "-", "-", "-"]
-            answering.append([name, label, *cells])
+                cells = [f"{1e3 / time_per_record(model, queries, 10**6):.0f}", "-", "-", "-"]
+            classifying.append([name, label, *cells])
     print_table(
         "Learning, thousand points per second (one thread)", ["stream", "", "here", "published", "MB"], learning
     )
     print_table(
-        "Answering, thousand records per second at one sample (micro-clusters: all compared); ns per sample",
+        "Classifying, thousand records per second at one sample (micro-clusters: all compared); ns per sample",
         ["stream", "", "here", "published", "ns at 1 sample", "ns per sample at 30"],
-        answering,
+        classifying,
         [f"seed 0; {machine()}"],
     )
 

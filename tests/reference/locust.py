@@ -1,4 +1,4 @@
-"""LOCUST in plain Python: levels as the default has them, blocks as the paper has them."""
+"""LOCUST in plain Python: levels as in the default classifier, blocks as in the paper."""
 
 import math
 from itertools import permutations
@@ -43,7 +43,7 @@ class Generator:
 
 
 def equi_depth_limits(values, n_ranges):
-    """Whole values are added to a range while that brings it nearer to (points left) / (ranges left)."""
+    """Add whole values to a range while that brings its size nearer to (points left) / (ranges left)."""
     distinct, counts = np.unique(values, return_counts=True)
     limits, left, ranges, i = [], int(counts.sum()), n_ranges, 0
     while i < len(distinct):
@@ -57,9 +57,9 @@ def equi_depth_limits(values, n_ranges):
     return limits
 
 
-def most_frequent(values, most=253):
+def most_frequent(values, max_values=253):
     distinct, counts = np.unique(values, return_counts=True)
-    kept = np.argsort(-counts, kind="stable")[:most]
+    kept = np.argsort(-counts, kind="stable")[:max_values]
     return sorted(distinct[kept].tolist())
 
 
@@ -90,7 +90,7 @@ class Ranges:
 
 
 def draw_dimensions(weights, random):
-    """Dimensions by weight, without replacement: draw again what was drawn, while less than half is used up."""
+    """Draw dimensions by weight without replacement: draw again on repetition, while less than half is used up."""
     cumulative = np.cumsum(weights) if len(weights) else np.array([])
     total = cumulative[-1] if len(weights) else 0.0
     weight = np.diff(cumulative, prepend=0.0)
@@ -154,7 +154,7 @@ class Level:
         self.since_cut, self.size_at_cut, self.surprised = 0, len(self.y), False
 
     def place_for(self, c, shares):
-        """`shares`: of the stream, by class; None in the first level, where no class is entitled to anything."""
+        """`shares`: shares of the stream by class; None in the first level, which has no quotas."""
         if len(self.y) < self.capacity:
             return len(self.y)
         oldest_first = sorted(range(len(self.y)), key=lambda p: self.arrival[p])
@@ -163,11 +163,11 @@ class Level:
         return (beyond or free or oldest_first)[0]
 
     def unrelated(self):
-        """How many ranges unrelated values are apart on average."""
+        """Return the average number of ranges between unrelated values."""
         return max(1, math.floor((self.n_ranges - 1 / self.n_ranges) / 3 + 0.5))
 
     def distance(self, query, code):
-        """By how many ranges codes are apart; two categories by as many as unrelated values are on average."""
+        """Return the number of ranges between codes; for two categories the average of unrelated values."""
         apart = 0
         for j, (a, b) in enumerate(zip(query, code, strict=True)):
             if MISSING not in (a, b):
@@ -188,7 +188,7 @@ class Level:
         return float(np.float32(max(0.0, kl) * s + 0.01 * s + 1e-6))
 
     def sample(self, x, classes, random, support=24, smoothing=1.0, kernel=0.5, affinity=0.2):
-        """The vote of one sample, as an array over the classes."""
+        """Return the vote of one sample, as an array over the classes."""
         n, d = len(self.y), len(x)
         query, codes = self.ranges.code(x), [self.ranges.code(p) for p in self.x]
         prior = np.array([self.count(c) / n for c in range(classes)])
@@ -261,7 +261,7 @@ class Levels:
         self.class_seen[c] += 1
 
     def shares(self, k):
-        """How many places of a level each class is entitled to."""
+        """Return the number of slots of a level for each class."""
         return [n * self.level_size / self.seen for n in self.class_seen] if k and self.seen else None
 
     @staticmethod
@@ -337,7 +337,7 @@ class Block:
         return float(np.float32((presence**2).sum() / presence.sum() ** 2))
 
     def dominant(self, members, rule="count"):
-        """The dominant class and Eq. 6."""
+        """Return the dominant class and Eq. 6."""
         counts = np.bincount(self.y[list(members)], minlength=self.classes)
         strength = np.where(counts > 0, counts if rule == "count" else counts / np.maximum(self.prior, 1e-300), -1.0)
         # Ties go to the class that came first.
@@ -348,7 +348,7 @@ class Block:
         return int(c), (f_d - f_g) / math.sqrt(f_g * (1 - f_g) / len(members))
 
     def walk(self, lists, order, t, n_thresh, rule="count"):
-        """The class, success and number of dimensions used of a sample that draws dimensions in this order."""
+        """Return class, success and number of dimensions of a sample that draws dimensions in this order."""
         inside = set(range(len(self.y)))
         c, gamma = self.dominant(inside, rule)
         for used, j in enumerate(order):
@@ -360,7 +360,7 @@ class Block:
         return c, gamma > t, len(order)
 
     def exact_votes(self, x, power=1.0, t=3.0, n_thresh=5, rule="count"):
-        """The probability that a sample ends with each (class, success), over all orders of the dimensions."""
+        """Return the probability that a sample ends with each (class, success), over all orders of the dimensions."""
         lists = self.lists(x)
         usable = [j for j in range(len(lists)) if lists[j]]
         weight = {j: self.gini(lists[j]) ** power for j in usable}

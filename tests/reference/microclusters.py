@@ -1,4 +1,4 @@
-"""Supervised micro-clusters in plain Python: raw points instead of moments wherever that is possible."""
+"""Supervised micro-clusters in plain Python: raw points instead of moments wherever possible."""
 
 import math
 from statistics import NormalDist
@@ -131,7 +131,7 @@ class MicroClusters:
                 break
 
     def snapshot(self):
-        """Which points were in clusters by then; of each order the last few stay."""
+        """Store the points in clusters at this time; of each order the last few snapshots are kept."""
         self.snapshots[self.seen] = {id(x) for c in self.clusters for x in c.points}
         orders = {}
         for t in sorted(self.snapshots, reverse=True):
@@ -143,7 +143,7 @@ class MicroClusters:
         self.snapshots = {t: members for t, members in self.snapshots.items() if t in kept}
 
     def horizon(self, since):
-        """Clusters of the points that came after a snapshot; all of them if none did."""
+        """Return clusters of the points after a snapshot, or of all points if there are none."""
         past = self.snapshots[since] if since is not None else set()
         young = [(c.label, [x for x in c.points if id(x) not in past]) for c in self.clusters]
         young = [(label, points) for label, points in young if points]
