@@ -1,5 +1,8 @@
 """The table of models serves loading, the public names and the command line."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 import anystream
@@ -15,6 +18,12 @@ def test_every_entry_names_a_class_of_its_kind(entry):
     assert issubclass(found, SaveableMixin)
     assert found.kind == entry.kind
     assert entry.main == (entry.class_name in anystream.__all__)
+
+
+def test_the_readme_lists_the_main_classifiers():
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    table = "".join(line for line in readme.splitlines() if line.startswith("| `"))
+    assert set(re.findall(r"`(\w+Classifier)`", table)) == {entry.class_name for entry in MODELS.values() if entry.main}
 
 
 def test_a_file_of_an_unknown_kind_is_rejected_with_the_known_ones(tmp_path):

@@ -1,4 +1,4 @@
-"""Every classifier keeps scikit-learn's contract, river's and ours."""
+"""Every classifier passes scikit-learn's checks, river's and those of the anytime contract."""
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from anystream import (
     LocustClassifier,
     MicroClusterClassifier,
 )
-from anystream.anytime.checks import yield_anytime_checks
+from anystream.anytime import yield_anytime_checks
 from anystream.drift import WCEA, DynamicWeightedMajority, GaussianNaiveBayes, OnlineTree2, ResetOnDrift, SEAEnsemble
 from anystream.subspace import BlockLocustClassifier
 
@@ -50,7 +50,7 @@ CLASSIFIERS = [
     OnlineTree2(),
     ResetOnDrift(detector="PageHinkley"),
 ]
-FURTHER_FORMS = [  # that differ in how they answer
+FURTHER_FORMS = [  # that differ in how they classify
     AnytimeNeighborsClassifier(k=3, ordering="random", metric="manhattan"),
     AnytimeNeighborsClassifier(search="inverted", k=4),
     AnytimeNeighborsClassifier(window=40),
@@ -114,14 +114,14 @@ def test_it_works_in_scikit_learn_pipelines_and_searches(estimator):
 
 @pytest.mark.parametrize("estimator", [e for e in CLASSIFIERS if "n_jobs" in e.get_params()], ids=name)
 @pytest.mark.parametrize("n_jobs", ["two", 0, -2, 1.5])
-def test_a_number_of_threads_that_makes_no_sense_is_refused(estimator, n_jobs):
+def test_an_invalid_number_of_threads_is_rejected(estimator, n_jobs):
     with pytest.raises(ValueError, match="use 1 or more threads, or None or -1 for all cores"):
         clone(estimator).set_params(n_jobs=n_jobs).fit([[0.0], [1.0]], [0, 1])
 
 
 @pytest.mark.parametrize("value", [np.inf, -1e200])
 @pytest.mark.parametrize("estimator", RIVER_LIKE, ids=name)
-def test_values_that_no_sum_of_squares_can_hold_are_refused_one_by_one_as_in_batches(estimator, value):
+def test_values_whose_squares_overflow_are_rejected_one_by_one_and_in_batches(estimator, value):
     learned = [({"a": 0.0, "b": 1.0}, 0), ({"a": 1.0, "b": 0.5}, 1)] * 3
     model = estimator.clone()
     for x, y in learned:
@@ -145,7 +145,7 @@ def test_data_frames_are_accepted(frame):
 
 
 class CapyMoaLike:
-    """What CapyMOA's SKClassifier does with an estimator, without its Java."""
+    """The calls that CapyMOA's SKClassifier makes, without its Java."""
 
     def __init__(self, estimator, classes):
         self.estimator, self.classes, self.trained = estimator, classes, False

@@ -1,4 +1,4 @@
-"""The public checks find classifiers that break a promise."""
+"""The public checks detect classifiers that break a promise."""
 
 import numpy as np
 import pytest
@@ -7,48 +7,48 @@ from anystream import BayesTreeClassifier, check_anytime_classifier
 from anystream.anytime.checks import yield_anytime_checks
 
 
-class Forgetful(BayesTreeClassifier):
-    """Refuses to answer at budget 0: starts with ten steps."""
+class StepTaker(BayesTreeClassifier):
+    """Takes ten steps at budget 0."""
 
-    def _answer(self, queries, budget):
-        proba, steps, certified = super()._answer(queries, budget)
+    def classify_records(self, records, budget):
+        proba, steps, certified = super().classify_records(records, budget)
         return proba, steps + 10, certified
 
 
-class Moody(BayesTreeClassifier):
-    """Answers depend on the batch."""
+class BatchDependent(BayesTreeClassifier):
+    """Results depend on the batch."""
 
-    def _answer(self, queries, budget):
-        proba, steps, certified = super()._answer(queries, budget)
+    def classify_records(self, records, budget):
+        proba, steps, certified = super().classify_records(records, budget)
         proba = proba * (1 + 0.01 * np.arange(len(proba)))[:, None]
         return proba / proba.sum(axis=1, keepdims=True), steps, certified
 
 
-class Boastful(BayesTreeClassifier):
-    """Calls every answer certain."""
+class OverConfident(BayesTreeClassifier):
+    """Certifies every label."""
 
-    def _answer(self, queries, budget):
-        proba, steps, certified = super()._answer(queries, budget)
+    def classify_records(self, records, budget):
+        proba, steps, certified = super().classify_records(records, budget)
         return proba[:, ::-1] if budget.steps == 1 else proba, steps, np.ones_like(certified)
 
 
-class Tiring(BayesTreeClassifier):
-    """Changes when it is asked."""
+class Impure(BayesTreeClassifier):
+    """Changes when it classifies."""
 
-    def _answer(self, queries, budget):
-        self.asked_ = getattr(self, "asked_", 0) + 1
-        return super()._answer(queries, budget)
+    def classify_records(self, records, budget):
+        self.calls_ = getattr(self, "calls_", 0) + 1
+        return super().classify_records(records, budget)
 
 
-class Lazy(BayesTreeClassifier):
+class Late(BayesTreeClassifier):
     """Ignores deadlines."""
 
-    def _answer(self, queries, budget):
-        return super()._answer(queries, type(budget)(steps=budget.steps if budget.steps is not None else 40))
+    def classify_records(self, records, budget):
+        return super().classify_records(records, type(budget)(steps=budget.steps if budget.steps is not None else 40))
 
 
-class Transparent(BayesTreeClassifier):
-    """Is its own snapshot."""
+class SharedSnapshot(BayesTreeClassifier):
+    """Returns itself as its snapshot."""
 
     def snapshot(self):
         return self
@@ -57,15 +57,15 @@ class Transparent(BayesTreeClassifier):
 @pytest.mark.parametrize(
     ("broken", "promise"),
     [
-        (Forgetful, "no steps"),
-        (Moody, "order of records|differs"),
-        (Boastful, "certified label changed|differs"),
-        (Tiring, "asking changed the model"),
-        (Transparent, "learning reached a snapshot"),
-        (Lazy, "must give the answer of budget 0"),
+        (StepTaker, "no steps"),
+        (BatchDependent, "order of records|differs"),
+        (OverConfident, "certified label changed|differs"),
+        (Impure, "classifying changed the model"),
+        (SharedSnapshot, "learning changed a snapshot"),
+        (Late, "must give the result of budget 0"),
     ],
 )
-def test_a_broken_promise_is_found_and_named(broken, promise):
+def test_a_broken_promise_is_detected_and_named(broken, promise):
     with pytest.raises(AssertionError, match=promise):
         check_anytime_classifier(broken())
 
