@@ -1,1 +1,1 @@
-"""Learners on streams that change: our rivals of KAOGINC beside river's forests and our anytime classifiers."""
+"""Benchmarks on drifting streams: the competitors of KAOGINC, river's forests and our anytime classifiers."""

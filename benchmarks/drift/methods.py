@@ -1,7 +1,7 @@
-"""The methods that the drift benchmarks compare: one line each.
+"""Methods that the drift benchmarks compare, one line each.
 
-A method is a name, the module and class that it comes from, and its parameters for chunks of a given size. What cannot
-be imported is left out and said so.
+A method is a name, the module that it comes from, and a function that creates the classifier for chunks of a given
+size. Methods that cannot be imported are skipped with a note.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Method:
-    """How to make one learner. `slow` ones run on fewer seeds unless everything is asked for."""
+    """Recipe of one classifier. Slow ones run on fewer seeds by default."""
 
     name: str
     module: str
-    make: Callable[[Any, int], Any]  # the module, records of a chunk -> an unfitted model
+    make: Callable[[Any, int], Any]  # (module, records per chunk) -> unfitted model
     slow: bool = False
 
 
@@ -45,19 +45,21 @@ METHODS = (
 )
 
 
-def chosen(names: list[str] | None) -> tuple[list[Method], list[str]]:
-    """The methods whose name contains one of `names` (all without names), and those that cannot be imported."""
-    wanted = [m for m in METHODS if not names or any(name.lower() in m.name.lower() for name in names)]
-    missing = []
-    for method in wanted:
+def choose_methods(names: list[str] | None) -> tuple[list[Method], list[str]]:
+    """Return the methods whose name contains one of `names` (default: all), and a note for each that is missing."""
+    methods, notes = [], []
+    for method in METHODS:
+        if names and not any(name.lower() in method.name.lower() for name in names):
+            continue
         try:
-            method.make(import_module(method.module), 100)
+            make_model(method, 100)
         except (ImportError, AttributeError) as error:
-            missing.append(f"{method.name} left out: {error}")
-    absent = {text.split(" left out")[0] for text in missing}
-    return [m for m in wanted if m.name not in absent], missing
+            notes.append(f"{method.name} skipped: {error}")
+        else:
+            methods.append(method)
+    return methods, notes
 
 
-def fresh(method: Method, chunk: int) -> Any:
-    """An unfitted model."""
+def make_model(method: Method, chunk: int) -> Any:
+    """Return an unfitted model for chunks of `chunk` records."""
     return method.make(import_module(method.module), chunk)

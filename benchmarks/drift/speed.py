@@ -1,9 +1,9 @@
-"""How fast the ensembles learn and answer: covtype, or clusters without ANYSTREAM_DATA.
+"""Speed of the ensembles, learning and predicting: covtype, or random clusters without ANYSTREAM_DATA.
 
     python -m benchmarks.drift.speed [--records 10000]
 
-10,000 records are learned in calls of 1,000, then 10,000 further ones are answered in one call, and 500 one by one. One
-thread each; processor time, least of three.
+10,000 records are learned in calls of 1,000, then 10,000 others are classified in one call, and 500 one by one. One
+thread each; processor time, minimum of three repetitions.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ MODELS: dict[str, Callable[[], Any]] = {
 }
 
 
-least = partial(min_seconds, repeats=3)
+measure = partial(min_seconds, repeats=3)
 
 
-def learned(make: Callable[[], Any], X: np.ndarray, y: np.ndarray) -> Any:
+def train(make: Callable[[], Any], X: np.ndarray, y: np.ndarray) -> Any:
     model = make()
     for start in range(0, len(X), 1000):
         model.partial_fit(X[start : start + 1000], y[start : start + 1000])
     return model
 
 
-def row_of(name: str, X: np.ndarray, y: np.ndarray, n: int) -> list[str]:
+def measure_row(name: str, X: np.ndarray, y: np.ndarray, n: int) -> list[str]:
     make = MODELS[name]
-    learning = least(lambda: learned(make, X[:n], y[:n]))
-    model = learned(make, X[:n], y[:n])
-    answering = least(lambda: model.predict(X[n:]))
-    records = [dict(enumerate(row)) for row in X[n : n + 500].tolist()]
-    singly = least(lambda: [model.predict_one(record) for record in records])
-    return [name, *(f"{rate:,.0f}" for rate in (n / learning, len(X[n:]) / answering, len(records) / singly))]
+    learn_s = measure(lambda: train(make, X[:n], y[:n]))
+    model = train(make, X[:n], y[:n])
+    predict_s = measure(lambda: model.predict(X[n:]))
+    records = [dict(enumerate(record)) for record in X[n : n + 500].tolist()]
+    predict_one_s = measure(lambda: [model.predict_one(record) for record in records])
+    return [name, *(f"{rate:,.0f}" for rate in (n / learn_s, len(X[n:]) / predict_s, len(records) / predict_one_s))]
 
 
 def main() -> None:
@@ -64,8 +64,8 @@ def main() -> None:
     X, y = stream.take(2 * n)
     print_table(
         f"Records per second, {stream!r}",
-        ["", "learning", "answering a batch", "answering one by one"],
-        [row_of(name, X, y, n) for name in MODELS],
+        ["", "learning", "predicting a batch", "predicting one by one"],
+        [measure_row(name, X, y, n) for name in MODELS],
         [machine()],
     )
 

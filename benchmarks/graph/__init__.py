@@ -1,1 +1,1 @@
-"""K-associated graphs: the figures of KAOGINC's paper, and each of our additions switched off in turn."""
+"""Benchmarks of K-associated graphs: the figures of KAOGINC's paper, and the effect of each of our additions."""

@@ -1,4 +1,4 @@
-"""KAOGINC on changing streams: the default, each of its additions switched off in turn, and the paper's letter.
+"""KAOGINC on drifting streams: the default, each of its additions switched off in turn, and the variant of the paper.
 
 ``python -m benchmarks.graph.additions [--runs 20] [--first-seed 3000] [--workers 2]``
 """
@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from anystream.graph import KAOGINCClassifier
-from benchmarks.graph.protocol import STREAMS, errors, in_parallel, mean_and_error
+from benchmarks.graph.protocol import STREAMS, format_mean_error, run_errors, run_in_parallel
 from benchmarks.table import machine
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -26,7 +26,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "with repeated pruning": {"pruning": "repeated"},
     "with tau = 300": {"tau": 300},
 }
-LETTERS: dict[str, dict[str, Any]] = {
+PAPER_VARIANTS: dict[str, dict[str, Any]] = {
     "paper": {},
     "paper, pruning in one pass, tau 120": {"pruning": "once", "tau": 120},
     "paper, without tau": {"tau": None},
@@ -38,9 +38,9 @@ def run(variant: str, stream: str, seed: int) -> tuple[float, float]:
     if variant in VARIANTS:
         model = KAOGINCClassifier(n_jobs=1, **VARIANTS[variant])
     else:
-        model = KAOGINCClassifier.paper(n_jobs=1, **LETTERS[variant])
+        model = KAOGINCClassifier.paper(n_jobs=1, **PAPER_VARIANTS[variant])
     started = time.process_time()
-    return float(errors(model, STREAMS[stream](seed)).mean()), time.process_time() - started
+    return float(run_errors(model, STREAMS[stream](seed)).mean()), time.process_time() - started
 
 
 def main() -> None:
@@ -48,21 +48,21 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--first-seed", type=int, default=3000)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--only", nargs="*", help="variants, by name")
-    chosen = parser.parse_args()
-    variants = chosen.only or [*VARIANTS, *LETTERS]
-    seeds = range(chosen.first_seed, chosen.first_seed + chosen.runs)
-    print(f"error in %, mean ± standard error of {chosen.runs} runs, seeds from {chosen.first_seed}; {machine()}")
+    parser.add_argument("--only", nargs="*", help="names of the variants to run")
+    options = parser.parse_args()
+    variants = options.only or [*VARIANTS, *PAPER_VARIANTS]
+    seeds = range(options.first_seed, options.first_seed + options.runs)
+    print(f"error in %, mean ± standard error of {options.runs} runs, seeds from {options.first_seed}; {machine()}")
     print(f"{'':36}" + "".join(f"{name:>16}" for name in STREAMS) + f"{'us/record':>11}")
-    print(f"{'to reach':36}" + "".join(f"{TARGETS[name]:16.1f}" for name in STREAMS))
+    print(f"{'target':36}" + "".join(f"{TARGETS[name]:16.1f}" for name in STREAMS))
     for variant in variants:
         jobs = [(variant, stream, seed) for stream in STREAMS for seed in seeds]
-        found = in_parallel(run, jobs, chosen.workers)
+        results = run_in_parallel(run, jobs, options.workers)
         cells = [
-            mean_and_error([error for (_, name, _), (error, _) in zip(jobs, found, strict=True) if name == stream])
+            format_mean_error([error for (_, name, _), (error, _) in zip(jobs, results, strict=True) if name == stream])
             for stream in STREAMS
         ]
-        cost = sum(seconds for _, seconds in found) / len(found) / (4 * 20 * 140) * 1e6
+        cost = sum(seconds for _, seconds in results) / len(results) / (4 * 20 * 140) * 1e6
         print(f"{variant:36}" + "".join(f"{cell:>16}" for cell in cells) + f"{cost:11.0f}", flush=True)
 
 

@@ -1,7 +1,7 @@
-"""The protocol of KAOGINC's paper: labelled batches of 80 to learn, each followed by 60 records to classify.
+"""Evaluation protocol of KAOGINC's paper: labelled batches of 80 records, each followed by 60 records to classify.
 
-Four concepts of 20 such pairs. A change falls between the two parts of a pair, so that no learner can avoid the first
-bad test after it.
+Four concepts of 20 such pairs. Each drift is between the two parts of a pair, so that every classifier is tested on the
+new concept before it has learned any record of it.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.evaluate import interleaved_drifts
+from anystream.evaluate import mean_and_standard_error, place_interleaved_drifts
 from anystream.streams import SEA, GeneratedStream, MovingGaussians, Sine
 
 LEARNED, TESTED, PAIRS = 80, 60, 20
-DRIFTS, LENGTH = interleaved_drifts(4, batches=PAIRS, train=LEARNED, test=TESTED)
+DRIFTS, LENGTH = place_interleaved_drifts(4, pairs_per_concept=PAIRS, train_size=LEARNED, test_size=TESTED)
 THETAS = {"a": (7, 9, 6, 9.5), "b": (8, 6, 8, 7.5), "c": (3, 5, 7, 9), "d": (9.5, 8, 6, 4)}
-"""The thresholds of Figure 3, as its caption has them."""
+"""Thresholds of Figure 3, as stated in its caption."""
 
 Pair = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
 
@@ -41,29 +41,29 @@ def gauss(seed: int) -> MovingGaussians:
 STREAMS: dict[str, Callable[[int], GeneratedStream[Any]]] = {"Sine": sine, "SEA 10 %": sea, "Gauss": gauss}
 
 
-def pairs(stream: GeneratedStream[Any]) -> Iterator[Pair]:
+def read_pairs(stream: GeneratedStream[Any]) -> Iterator[Pair]:
+    """Yield a labelled batch and its test batch as (X, y, queries, labels)."""
     for X, y in stream.batches(LEARNED + TESTED):
         yield X[:LEARNED], y[:LEARNED], X[LEARNED:], y[LEARNED:]
 
 
-def errors(model: Any, stream: GeneratedStream[Any]) -> NDArray[np.float64]:
-    """The error in percent on each of the 80 tests, each after the batch before it was learned."""
-    found = []
-    for X, y, queries, labels in pairs(stream):
+def run_errors(model: Any, stream: GeneratedStream[Any]) -> NDArray[np.float64]:
+    """Return the error in percent on each of the 80 test batches; the labelled batch before it is learned first."""
+    errors = []
+    for X, y, queries, labels in read_pairs(stream):
         model.partial_fit(X, y)
-        found.append(100.0 * float((model.predict(queries) != labels).mean()))
-    return np.array(found)
+        errors.append(100.0 * float((model.predict(queries) != labels).mean()))
+    return np.array(errors)
 
 
-def in_parallel(work: Callable[..., Any], jobs: Sequence[tuple[Any, ...]], workers: int) -> list[Any]:
-    """The results of all jobs, in their order."""
+def run_in_parallel(work: Callable[..., Any], jobs: Sequence[tuple[Any, ...]], workers: int) -> list[Any]:
+    """Return the results of all jobs, in the order of the jobs."""
     if workers == 1:
         return [work(*job) for job in jobs]
     with ProcessPoolExecutor(workers) as pool:
         return list(pool.map(work, *zip(*jobs, strict=True)))
 
 
-def mean_and_error(values: Sequence[float]) -> str:
-    runs = np.asarray(values)
-    spread = runs.std(ddof=1) / np.sqrt(len(runs)) if len(runs) > 1 else float("nan")
-    return f"{runs.mean():6.2f} ± {spread:.2f}"
+def format_mean_error(values: Sequence[float]) -> str:
+    mean, spread = mean_and_standard_error(values)
+    return f"{mean:6.2f} ± {spread:.2f}"

@@ -1,4 +1,4 @@
-"""The cost of graphs: building, answering by budget, learning; beside scikit-learn's neighbours in the same run.
+"""Speed of graphs: building, classifying by budget, learning; with scikit-learn's neighbours in the same run.
 
 ``python -m benchmarks.graph.speed [--records 20000] [--features 16]``
 """
@@ -19,52 +19,52 @@ from benchmarks.graph.protocol import LENGTH, sine
 from benchmarks.table import machine
 from benchmarks.timing import min_seconds
 
-least = partial(min_seconds, repeats=3, clock=time.perf_counter)
+measure = partial(min_seconds, repeats=3, clock=time.perf_counter)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=20_000)
     parser.add_argument("--features", type=int, default=16)
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     random = np.random.default_rng(0)
-    centres = 1.1 * random.normal(size=(40, chosen.features))
+    centres = 1.1 * random.normal(size=(40, options.features))
 
     def draw(n: int) -> tuple[Any, Any]:
         number = random.integers(0, 40, n)
-        return centres[number] + random.normal(size=(n, chosen.features)), number % 8
+        return centres[number] + random.normal(size=(n, options.features)), number % 8
 
-    X, y = draw(chosen.records)
+    X, y = draw(options.records)
     queries, labels = draw(2000)
-    print(f"{chosen.records} x {chosen.features} in 40 clusters of 8 classes, seed 0; least of 3; {machine()}")
+    print(f"{options.records} x {options.features} in 40 clusters of 8 classes, seed 0; minimum of 3; {machine()}")
 
     model, peer = KAOGClassifier(), KNeighborsClassifier(5)
-    print(f"KAOG, building                    {least(lambda: model.fit(X, y)):9.2f} s")
-    neighbours = least(lambda: peer.fit(X, y).kneighbors(X, 20))
+    print(f"KAOG, building                    {measure(lambda: model.fit(X, y)):9.2f} s")
+    neighbours = measure(lambda: peer.fit(X, y).kneighbors(X, 20))
     print(f"scikit-learn, 20 neighbours each  {neighbours:9.2f} s")
     for budget in (0, 16, 64, 256, 1024, None):
         answer = model.classify(queries, budget=Budget(steps=budget))
-        seconds = least(lambda: model.classify(queries, budget=Budget(steps=budget)))  # used at once
+        seconds = measure(lambda: model.classify(queries, budget=Budget(steps=budget)))  # called immediately
         accuracy = 100.0 * float((answer.labels == labels).mean())
         print(
             f"KAOG, budget {budget!s:>5}  {1e6 * seconds / len(queries):8.1f} us/record"
             f"  accuracy {accuracy:5.1f} %  steps {answer.steps.mean():7.1f}  certified {answer.certified.mean():4.0%}"
         )
-    seconds = least(lambda: peer.predict(queries))
+    seconds = measure(lambda: peer.predict(queries))
     print(
         f"5-NN, scikit-learn  {1e6 * seconds / len(queries):8.1f} us/record"
         f"  accuracy {100.0 * peer.score(queries, labels):5.1f} %"
     )
 
     batches = list(sine(0).batches(80))
-    stream = least(lambda: [m.partial_fit(*b) for m in [KAOGINCClassifier()] for b in batches], repeats=1)
+    stream = measure(lambda: [m.partial_fit(*b) for m in [KAOGINCClassifier()] for b in batches], repeats=1)
     print(f"KAOGINC on Sine, batches of 80    {1e6 * stream / LENGTH:8.1f} us/record learned")
     incremental = KAOGINCClassifier()
     records = [(dict(enumerate(x.tolist())), int(c)) for X, y in batches[:30] for x, c in zip(X, y, strict=True)]
-    single = least(lambda: [incremental.learn_one(*record) for record in records], repeats=1)
+    single = measure(lambda: [incremental.learn_one(*record) for record in records], repeats=1)
     print(f"KAOGINC, learn_one                {1e6 * single / len(records):8.1f} us/record learned")
-    asked = least(lambda: [incremental.predict_one(x) for x, _ in records[:1000]])
-    print(f"KAOGINC, predict_one              {1e6 * asked / 1000:8.1f} us/record")
+    predict_one = measure(lambda: [incremental.predict_one(x) for x, _ in records[:1000]])
+    print(f"KAOGINC, predict_one              {1e6 * predict_one / 1000:8.1f} us/record")
 
 
 if __name__ == "__main__":
