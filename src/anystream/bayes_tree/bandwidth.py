@@ -1,4 +1,4 @@
-"""The width of the kernels at the leaves, by name."""
+"""Names of the kernel widths at the leaves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _FACTOR = re.compile(r"f(\d*\.?\d+(?:e-?\d+)?)")
 
 
 def parse_bandwidth(bandwidth: object) -> tuple[str, float]:
-    """The method and its alpha.
+    """Return the method and the factor alpha of a bandwidth.
 
     =========  ========================================================  ===================================
     name       kernel in dimension i                                     statistics of

@@ -4,108 +4,102 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from anystream import _native
-from anystream.anytime.base import AnytimeClassifierMixin
+from anystream.anytime.answer import BatchResult
 from anystream.anytime.budget import Budget
-from anystream.anytime.class_labels import class_numbers, extend_classes
-from anystream.anytime.merging import begin_merge
-from anystream.anytime.native_answer import answer_batch, answer_in_stages
-from anystream.anytime.parameters import positive_number, real_number, whole_number
 from anystream.anytime.query import Query
-from anystream.anytime.river_face import RiverFaceMixin
-from anystream.anytime.undo import as_it_was_on_error
-from anystream.bayes_tree.bandwidth import parse_bandwidth
-from anystream.bayes_tree.file import forest_from_file, forest_to_file
-from anystream.bayes_tree.inside import BayesTrees
-from anystream.bayes_tree.metric import Metric, check_metric, learn_metric
+from anystream.bayes_tree.building import build_forest, rebuild_in_space, train_root_model
+from anystream.bayes_tree.file import SavedForest, dump_forest, read_forest
+from anystream.bayes_tree.inspection import TreeInspector
+from anystream.bayes_tree.metric import Metric, map_records
+from anystream.bayes_tree.metric_learning import learn_metric
 from anystream.bayes_tree.query import BayesTreeQuery
-from anystream.bayes_tree.selection import MANY_FEATURES, Plan, choose
+from anystream.bayes_tree.recipe import ForestRecipe, QueryRecipe, query_settings
+from anystream.bayes_tree.selection import choose
+from anystream.estimators.classifier import IncrementalClassifier
+from anystream.estimators.merging import MergeableMixin
+from anystream.estimators.native_batch import fill_batch, fill_stages
+from anystream.estimators.native_query import check_bytes_state
+from anystream.estimators.parameters import check_int, resolve_threads
+from anystream.estimators.saving import ModelState, SaveableMixin, name_file_in_errors
 from anystream.model_file import ModelFile
 from anystream.progress import run_with_progress
 
-CONSTRUCTIONS = (
-    "em_top_down",
-    "goldberger",
-    "virtual_sampling",
-    "hilbert",
-    "z_curve",
-    "str",
-    "guttman",
-    "nearest_mean",
-)
 
-
-class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, BaseEstimator):
+class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
     """Anytime Bayes classifier over one tree of Gaussian components per class.
 
     A query starts at the root entry of each class and refines its frontiers while the budget lasts: each step replaces
-    one entry by its children. Stopping early gives a coarser density, never an invalid one; at the end stands the
-    kernel density of all the data. The defaults are the best we know; `bt_star` is [1]_ to the letter.
+    one entry by its children. Stopping early gives a coarser density, never an invalid one. An exhausted query has the
+    kernel density of all the data. The defaults are the best we know; `bt_star` is exactly the algorithm of [1]_.
 
     Parameters
     ----------
     construction : str, default="em_top_down"
         How `fit` builds the trees: ``"em_top_down"`` (recursive clustering, the best), ``"goldberger"`` and
-        ``"virtual_sampling"`` (components merged bottom up), ``"hilbert"``, ``"z_curve"`` and ``"str"`` (objects packed
+        ``"virtual_sampling"`` (components merged bottom up), ``"hilbert"``, ``"z_curve"`` and ``"str"`` (records packed
         along a curve or in tiles), ``"guttman"`` (insertion into an R-tree; R in [1]_), or ``"nearest_mean"`` (the
         insertion of `partial_fit`).
     fanout : int, default=7
-        Most entries of a node, from 3 to 64; maxFanout in [1]_, M in [2]_.
+        Maximum number of entries per node, from 3 to 64; maxFanout in [1]_, M in [2]_.
     bandwidth : str, default="auto"
         Width of the kernels: ``"langley"``, ``"haerdle"``, or ``"f"`` and a factor (Eq. 17-19 of [1]_). See
         `anystream.bayes_tree.bandwidth`. ``"auto"`` is ``"f0.05"``, unless ``metric="auto"`` finds a better factor.
     inner_variance : {"max", "plain"}, default="max"
-        The variance of an inner entry: Eq. 5 of [1]_ as it stands (``"plain"``), or at least that of a kernel, so that
-        few objects make no spike.
+        Variance of an inner entry: Eq. 5 of [1]_ unchanged (``"plain"``), or at least the variance of a kernel, so that
+        an entry of few records is not a spike.
     decision : {"auto", "ensemble", "mixture", "nearest"}, default="auto"
-        What decides: the frontiers of all steps so far (ENS, Eq. 20), the present ones (Eq. 7), or the one strongest
-        component of each class (NN, Eq. 21). ``"auto"`` is ``"ensemble"``, unless ``metric="auto"`` finds ``"mixture"``
-        better.
+        What decides: the frontiers of all steps so far (ENS, Eq. 20), the present ones (Eq. 7), or the strongest
+        component of each class alone (NN, Eq. 21). ``"auto"`` is ``"ensemble"``, unless ``metric="auto"`` finds
+        ``"mixture"`` better.
     descent : {"global_best", "breadth_first", "depth_first"}, default="global_best"
-        Which entry of a frontier is refined next: the one of highest density (Eq. 6), the one that has waited
-        longest, or the one read last.
+        Which entry of a frontier is refined next: the one of highest density (Eq. 6), the one read first, or the one
+        read last.
     refined_classes : int, "auto" or "published", default="auto"
-        How many classes take turns before they are ordered by probability again; k of qbk. ``"published"`` is
-        max(2, floor(log2 L)) for L classes, ``"auto"`` max(4, floor(log2 L)): with less, the true class starves.
+        Number of classes that are refined in turn before all classes are ordered by probability again; k of qbk.
+        ``"published"`` is max(2, floor(log2 L)) for L classes, ``"auto"`` max(4, floor(log2 L)): with fewer, the true
+        class is often not refined at all.
     refine_for : {"accuracy", "certificate"}, default="accuracy"
-        What refinements are for. ``"accuracy"`` follows `descent`, and an answer is certified when nothing is left to
-        refine. ``"certificate"`` keeps bounds on the density that each class will have in the end, refines where they
-        are widest, and stops as soon as they prove which class will be the likeliest by the mixture of all kernels;
-        that label is then the answer, whatever `decision` said on the way. It needs far fewer steps than exhaustion
-        (tens to hundreds), and each costs about twice as much.
+        Purpose of the refinements. ``"accuracy"`` follows `descent`; a record is certified when nothing is left to
+        refine. ``"certificate"`` keeps bounds on the density that each class has in the end, refines where they are
+        widest, and stops as soon as they prove which class is the most probable by the mixture of all kernels. That
+        class is then the label, whatever `decision` was before. It needs far fewer steps than exhaustion (tens to
+        hundreds), and each costs about twice as much.
     covariance : {"auto", "full", "diagonal"} or int, default="auto"
-        The covariances of upper entries with enough objects (BN): all of them, none, or blocks of at most this many
+        Covariances of upper entries with enough records (BN): all of them, none, or blocks of at most this many
         features that hill climbing on the likelihood finds (s in [1]_, Eq. 8-10). ``"auto"`` is ``"full"`` up to 256
         features and ``"diagonal"`` beyond.
     covariance_levels : int, default=2
-        How many levels of entries have covariances, from the roots down; m in [1]_. An entry needs twice as many
-        objects as a block has features.
+        Number of levels, from the roots down, whose entries have covariances; m in [1]_. An entry needs twice as many
+        records as a block has features.
     margin_levels : int, default=0
-        How many levels of entries `fit` moves by margin maximisation (MM, Eq. 11-16), from the roots down; m in [1]_.
+        Number of levels, from the roots down, whose entries `fit` moves by margin maximisation (MM, Eq. 11-16); m in
+        [1]_.
     margin_kappa, margin_lambda : float, default=1 and 0.1
         Exponents of the margin (Eq. 14 and 15), for `margin_levels` and for `root_model`.
     root_model : float, "auto" or None, default="auto"
-        The vote of a model of the roots: one Gaussian with full covariance per class, trained by margin maximisation,
-        which answers alone before the first step and whose posterior in the end multiplies that of the trees with this
-        power; the trees take over in the first eight steps. ``"auto"`` chooses the power on held-out quarters of the
-        training data; it leaves the model out if there are more than 256 features or too few objects to judge by (120).
+        Vote of the root model: one Gaussian with full covariance per class, trained by margin maximisation. It decides
+        alone before the first step; the trees take over in the first eight steps. From then on its posterior, raised to
+        this power, multiplies that of the trees. ``"auto"`` chooses the power on held-out quarters of the training
+        data; with more than 256 features, or fewer than 117 records to choose by, there is no root model.
     metric : str or None, default="auto"
-        The space in which densities are estimated, learned by `fit`: ``"whiten"``, ``"quantile"``, ``"diagonal"`` (one
-        learned weight per feature), ``"quantile+whiten"`` or ``"quantile+diagonal"``; `learn_metric` describes them.
-        ``"auto"`` tries all of them, and none, on held-out quarters of the training data, together with `bandwidth` and
-        `decision` where these are ``"auto"``; `plan_` says what was chosen. Trying takes longer than building: use
-        ``metric=None, root_model=None`` where fitting must be quick.
+        Space in which densities are estimated, learned by `fit`: ``"whiten"``, ``"quantile"``, ``"diagonal"`` (one
+        learned weight per feature), ``"quantile+whiten"`` or ``"quantile+diagonal"``;
+        `anystream.bayes_tree.metric_learning.learn_metric` describes them. ``"auto"`` tries all of them, and none, on
+        held-out quarters of the training data, together with `bandwidth` and `decision` where these are ``"auto"``;
+        `recipe_` shows what was chosen. Trying takes longer than building: use ``metric=None, root_model=None`` where
+        fitting must be quick.
     budget : int, default=200
-        Steps per record that calls without a budget of their own spend.
+        Steps per record for calls without a budget of their own.
     seed : int, default=0
-        Seeds the samples on which large nodes are clustered.
+        Seed of the samples on which large nodes are clustered, and of the quarters that are held out.
     n_jobs : int, optional
         Threads for building and for batches; None or -1 is one per core. Results do not depend on it.
 
@@ -114,11 +108,14 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
     classes_ : array of shape (n_classes,)
         The class labels. Those that appear later are appended.
     n_features_in_ : int
-        Features of a record.
+        Number of features of a record.
     forest_ : anystream._native.BayesForest
         The trees.
-    plan_ : anystream.bayes_tree.selection.Plan
-        Metric, bandwidth, decision and weight of the root model in use.
+    recipe_ : anystream.bayes_tree.recipe.ForestRecipe
+        What the trees were built with. Its `metric`, `bandwidth`, `decision` and `root_weight` are what was chosen
+        where the parameters are ``"auto"``.
+    metric_ : anystream.bayes_tree.metric.Metric or None
+        The learned metric.
 
     See Also
     --------
@@ -126,15 +123,17 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
 
     Notes
     -----
-    Missing values (NaN): a query's are integrated out; those of a training object count as distributed like the
-    rest of its class. `fit` builds by EMTopDown [2]_; `partial_fit` inserts next to the nearest means, and takes scale
-    and bandwidths anew whenever the data have grown by half. A model that begins with `partial_fit` has nothing to
-    choose by: ``"auto"`` is then no metric and no root model. A metric stays as `fit` learned it; the root model, too,
-    with a weight that falls as new objects come, until a class or a feature appears that it does not know. An entry
-    that `partial_fit` changes keeps its covariance until its objects have grown by half, and loses what margin
-    maximisation did to it. Records with missing values see the diagonals of covariances, and the root model has no vote
-    on them. `predict` may run in many threads while one learns: each call answers from the model as it was when the
-    call began.
+    Missing values (NaN): those of a query are integrated out; those of a training record count as distributed like the
+    rest of its class. `fit` builds by EMTopDown [2]_; `partial_fit` inserts next to the nearest means, and computes
+    scale and bandwidths again whenever the data have grown by half. A model that starts with `partial_fit` has no data
+    to choose by: ``"auto"`` is then no metric and no root model. A metric stays as `fit` learned it. So does the root
+    model, with a weight that falls as new records arrive, until a class or a feature appears that it does not have. An
+    entry that `partial_fit` changes keeps its covariance until its records have grown by half, and loses the effect of
+    margin maximisation. For records with missing values only the diagonals of covariances are used, and the root model
+    has no vote. `predict` may run in many threads while one learns: each call uses the model as it was when the call
+    started. `decision`, `descent`, `refined_classes` and `refine_for` may be changed by `set_params` after `fit`; they
+    take effect with the next call. `merge` puts the trees of a class side by side below a new root, so the exhausted
+    density is exactly that of a model of the whole; the recipe and the metric of the first model hold for all.
 
     Where we depart from [1]_: Eq. 2 needs the square root of the determinant; h of Eq. 19 is a variance, of Eq. 17 and
     18 a standard deviation per class; densities are kept as powers of two, so nothing underflows.
@@ -150,17 +149,17 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
     >>> model = BayesTreeClassifier().fit(X[::2], y[::2])
-    >>> right = [(model.predict(X[1::2], budget=budget) == y[1::2]).mean() for budget in (0, 10, 100)]
-    >>> bool(right[0] > 0.85), bool(right[1] > 0.93), bool(right[2] > 0.94)
+    >>> accuracy = [(model.predict(X[1::2], budget=budget) == y[1::2]).mean() for budget in (0, 10, 100)]
+    >>> bool(accuracy[0] > 0.85), bool(accuracy[1] > 0.93), bool(accuracy[2] > 0.94)
     (True, True, True)
     """
 
     kind: ClassVar[str] = "bayes-tree"
-    file_version: ClassVar[int] = 2
+    file_version: ClassVar[int] = 3
 
     forest_: _native.BayesForest
-    plan_: Plan
-    _metric: Metric | None  # learned by fit
+    recipe_: ForestRecipe
+    metric_: Metric | None
 
     def __init__(
         self,
@@ -205,7 +204,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
 
     @classmethod
     def bt_star(cls, **changes: Any) -> Self:
-        """BT* as published [1]_: EMTopDown, f0.05 and the ensemble over time, with plain variances and the small k.
+        """Return BT* as published [1]_: EMTopDown, f0.05, the ensemble over time, plain variances and the small k.
 
         Parameters
         ----------
@@ -223,291 +222,155 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         }
         return cls(**(published | changes))
 
-    # -- learning --------------------------------------------------------------------------------------------------
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Build the trees of all objects at once.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_objects, n_features)
-            Objects; NaN stands for a missing value.
-        y : array-like of shape (n_objects,)
-            Their classes.
-        """
-        self._check_parameters()
-        with as_it_was_on_error(self):
-            points, labels = self._validate_training(X, y, reset=True)
-            classes, found = np.unique(labels, return_inverse=True)
-            numbers = found.astype(np.int32)
-            plan = choose(self, points, numbers)
-            metric = None
-            if plan.metric is not None:
-                metric = learn_metric(plan.metric, points, numbers, self.seed, self._threads())
-            mapped = points if metric is None else metric.apply(points, self._threads())
-            self.forest_ = run_with_progress(
-                lambda placed, stop: self._build(plan, mapped, numbers, len(classes), placed, stop),
-                total=len(points),
-                description="building the trees",
-            )
-            self.plan_, self._metric = plan, metric
-            self.classes_ = classes
-            self.columns_ = self._column_names()
-        return self
-
-    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Insert objects one by one; a new model begins with them.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_objects, n_features)
-            Objects; NaN stands for a missing value.
-        y : array-like of shape (n_objects,)
-            Their classes; new ones may appear at any time.
-        classes : array-like, optional
-            Classes that may come later, so that `classes_` is complete from the beginning.
-        """
-        fresh = not hasattr(self, "forest_")
-        self._check_parameters()
-        with as_it_was_on_error(self):
-            points, labels = self._validate_training(X, y, reset=fresh)
-            if fresh:
-                self._begin(points.shape[1])
-                self.columns_ = self._column_names()
-            if classes is not None:
-                self.classes_ = extend_classes(getattr(self, "classes_", None), classes)
-            self._insert(points, labels)
-        return self
-
-    @classmethod
-    def merge(cls, models: Sequence[Self]) -> Self:
-        """One model of all the data that `models` were fitted on; parameters are those of the first.
-
-        The trees of a class hang side by side below a new root, so the exhausted density is exactly that of a model of
-        the whole. What was chosen and learned for the first model holds for all: objects of a model with another metric
-        are taken to the first one's space and their trees are built anew. A root model is trained anew on all objects.
-        Models of the same features merge in any number.
-        """
-        whole, numbers = begin_merge(models)
-        whole.plan_, whole._metric = models[0].plan_, models[0]._metric
-        forests = [whole._in_own_space(model) for model in models]
-        whole.forest_ = _native.BayesForest.merge(forests, [each.tolist() for each in numbers], len(whole.classes_))
-        if whole.plan_.root_weight is not None:
-            whole._train_root_model(whole.forest_)
-        return whole
-
     @property
     def memory_bytes_(self) -> int:
-        """Bytes of memory that the trees hold; what a mapped file lends is not counted."""
+        """Bytes of memory that the trees hold; the pages of a mapped file are not counted."""
         return self.forest_.own_bytes
 
     @property
-    def tree_(self) -> BayesTrees:
-        """The trees to look at: ``model.tree_.describe()``, ``model.tree_.plot_frontier(query)``."""
+    def tree_(self) -> TreeInspector:
+        """Tables and plots of the trees: ``model.tree_.describe()``, ``model.tree_.plot_frontier(query)``."""
         check_is_fitted(self)
-        return BayesTrees(self)
-
-    # -- what the contract asks --------------------------------------------------------------------------------------
-
-    def _answer(
-        self, queries: NDArray[np.float64], budget: Budget
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
-        settings, mapped = self._query_settings(self.plan_), self._mapped(queries)
-        return answer_batch(
-            len(queries),
-            len(self.classes_),
-            lambda *out: self.forest_.answer(settings, mapped, *budget.limits(), self._threads(), *out),
-        )
-
-    def _staged_proba(self, queries: NDArray[np.float64], stages: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
-        settings, mapped = self._query_settings(self.plan_), self._mapped(queries)
-        return answer_in_stages(
-            len(queries),
-            len(stages),
-            len(self.classes_),
-            lambda out: self.forest_.answer_in_stages(settings, mapped, stages, self._threads(), out),
-        )
-
-    def _open_query(self, row: NDArray[np.float64]) -> Query:
-        return BayesTreeQuery(self, self.forest_.query(self._query_settings(self.plan_), row, self._native_metric))
-
-    def _resume_query(self, state: Any) -> Query:
-        if not isinstance(state, bytes):
-            raise TypeError(f"state is a {type(state).__name__}; use the `state` of a query of this model")
-        return BayesTreeQuery(self, self.forest_.resume(state))
-
-    def _label_row(self, row: NDArray[np.float64]) -> int:
-        return self.forest_.label_one(self._query_settings(self.plan_), row, self.budget, self._native_metric)
-
-    def _proba_row(self, row: NDArray[np.float64]) -> list[float]:
-        return self.forest_.proba_one(self._query_settings(self.plan_), row, self.budget, self._native_metric)
-
-    def _learn_rows(self, rows: NDArray[np.float64], labels: NDArray[Any]) -> None:
-        if not hasattr(self, "forest_"):
-            self._check_parameters()
-            self._begin(rows.shape[1])
-            self.n_features_in_ = rows.shape[1]
-        self._insert(rows, labels)
-
-    def _widen(self, n_features: int) -> None:
-        if self._metric is not None:
-            self._metric = self._metric.widened(n_features)
-        self.forest_.widen(n_features)
-
-    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        return forest_to_file(self)
-
-    @classmethod
-    def _from_file(cls, file: ModelFile, *, mapped: bool) -> Self:
-        return forest_from_file(cls, file, mapped=mapped)
+        names = getattr(self, "feature_names_in_", None)
+        return TreeInspector(self.forest_, self.classes_, feature_names=names, metric=self.recipe_.metric)
 
     # -- parameters --------------------------------------------------------------------------------------------------
 
-    def _insert(self, points: NDArray[np.float64], labels: NDArray[Any]) -> None:
-        classes = extend_classes(getattr(self, "classes_", None), labels)
-        numbers = class_numbers(classes, labels)
-        self.forest_.declare_classes(len(classes))
-        self.forest_.insert(self._mapped(points), numbers)
-        self.classes_ = classes
+    def check_parameters(self) -> None:
+        """Raise ValueError if a parameter is invalid."""
+        check_int("budget", self.budget)
+        resolve_threads(self.n_jobs)
+        recipe = self._resolve_recipe(n_features=1)
+        query_settings(*self._query_recipe(), recipe.decision, recipe.root_weight)
 
-    def _begin(self, n_features: int) -> None:
+    def _resolve_recipe(self, n_features: int) -> ForestRecipe:
+        return ForestRecipe.resolve(
+            n_features=n_features,
+            metric=self.metric,
+            bandwidth=self.bandwidth,
+            decision=self.decision,
+            root_model=self.root_model,
+            construction=self.construction,
+            fanout=self.fanout,
+            inner_variance=self.inner_variance,
+            covariance=self.covariance,
+            covariance_levels=self.covariance_levels,
+            margin_levels=self.margin_levels,
+            margin_kappa=self.margin_kappa,
+            margin_lambda=self.margin_lambda,
+            seed=self.seed,
+        )
+
+    def _query_recipe(self) -> QueryRecipe:
+        return QueryRecipe(self.descent, self.refined_classes, self.refine_for)
+
+    def _query_settings(self) -> _native.BayesQuerySettings:
+        decision = self.recipe_.decision if self.decision == "auto" else self.decision
+        return self._query_recipe().settings(decision, self.recipe_.root_weight)
+
+    # -- learning ----------------------------------------------------------------------------------------------------
+
+    def fit_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Choose what the parameters leave open, learn the metric and build the trees of all records at once."""
+        threads = resolve_threads(self.n_jobs)
+        undecided = self._resolve_recipe(records.shape[1])
+        recipe = choose(undecided, records, numbers, self._query_recipe(), threads=threads)
+        metric = learn_metric(recipe.metric, records, numbers, recipe.seed, threads)
+        points = map_records(metric, records, threads)
+        self.forest_ = run_with_progress(
+            lambda placed, stop: build_forest(
+                recipe, points, numbers, n_classes, threads=threads, placed=placed, stop=stop
+            ),
+            total=len(points),
+            description="building the trees",
+        )
+        self.recipe_, self.metric_ = recipe, metric
+
+    def reset(self, n_features: int) -> None:
+        """Start empty trees, without a metric and a root model."""
         if self.metric not in (None, "auto"):
             raise ValueError(
                 f"metric={self.metric!r} is learned by fit; call fit before partial_fit, or use metric=None"
             )
-        self.plan_, self._metric = replace(Plan.unjudged(self), root_weight=None), None
-        self.forest_ = _native.BayesForest.empty(self._forest_settings(self.plan_, n_features), n_features)
+        self.recipe_ = replace(self._resolve_recipe(n_features).decided(), root_weight=None)
+        self.metric_ = None
+        self.forest_ = _native.BayesForest.empty(self.recipe_.forest_settings(), n_features)
 
-    def _build(
-        self,
-        plan: Plan,
-        points: NDArray[np.float64],
-        numbers: NDArray[np.int32],
-        n_classes: int,
-        placed: _native.Counter | None = None,
-        stop: _native.StopToken | None = None,
-        margin_iterations: int = 30,
-    ) -> _native.BayesForest:
-        """The trees of points in the space of the plan's metric, and what margin maximisation makes of them."""
-        forest = _native.BayesForest.build(
-            self._forest_settings(plan, points.shape[1]),
-            points,
-            numbers,
-            n_classes,
-            construction=self.construction,
-            threads=self._threads(),
-            seed=self.seed,
-            placed=placed,
-            stop=stop,
-        )
-        if self.margin_levels > 0:
-            levels, threads = self.margin_levels, self._threads()
-            forest.maximise_margin(
-                levels, self.margin_kappa, self.margin_lambda, margin_iterations, threads=threads, stop=stop
-            )
-        if plan.root_weight is not None:
-            self._train_root_model(forest, stop, margin_iterations)
-        return forest
+    def learn_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Insert records one by one."""
+        points = map_records(self.metric_, records, resolve_threads(self.n_jobs))
+        self.forest_.declare_classes(n_classes)
+        self.forest_.insert(points, numbers)
 
-    def _in_own_space(self, other: Self) -> _native.BayesForest:
-        """The trees of another model in the space of this one's metric."""
-        if other._metric == self._metric:
-            return other.forest_
-        arrays = other.forest_.arrays()
-        points = arrays["points"].reshape(-1, other.n_features_in_)
-        raw = points if other._metric is None else other._metric.undo(points)
-        trees_alone = replace(self.plan_, root_weight=None)
-        return self._build(trees_alone, self._mapped(raw), arrays["point_class"], len(other.classes_))
+    def add_features(self, n_features: int) -> None:
+        """Add features to the trees; the metric leaves them unchanged."""
+        if self.metric_ is not None:
+            self.metric_ = self.metric_.with_features(n_features)
+        self.forest_.add_features(n_features)
 
-    def _train_root_model(
-        self, forest: _native.BayesForest, stop: _native.StopToken | None = None, iterations: int = 30
-    ) -> None:
-        per_object = max(1, forest.classes) * max(8, forest.dimensions) ** 2 // 2
-        forest.train_root_model(
-            self.margin_kappa,
-            self.margin_lambda,
-            most_objects=max(2000, _ROOT_MODEL_WORK // per_object),
-            iterations=iterations,
-            seed=self.seed,
-            threads=self._threads(),
-            stop=stop,
-        )
+    def merge_states(self, models: Sequence[Self], class_maps: Sequence[NDArray[np.int32]]) -> None:
+        """Put the trees of a class side by side below a new root.
 
-    def _mapped(self, records: NDArray[np.float64]) -> NDArray[np.float64]:
-        return records if self._metric is None else self._metric.apply(records, self._threads())
+        The exhausted density is exactly that of a model of the whole. The recipe and the metric of the first model hold
+        for all: records of a model with another metric are mapped to the first one's space and their trees are built
+        again. A root model is trained again on all records. Any number of models can be merged.
+        """
+        threads = resolve_threads(self.n_jobs)
+        self.recipe_, self.metric_ = models[0].recipe_, models[0].metric_
+        forests = [
+            rebuild_in_space(self.recipe_, self.metric_, model.forest_, model.metric_, threads=threads)
+            for model in models
+        ]
+        maps = [class_map.tolist() for class_map in class_maps]
+        self.forest_ = _native.BayesForest.merge(forests, maps, len(self.classes_))
+        if self.recipe_.root_weight is not None:
+            train_root_model(self.recipe_, self.forest_, threads=threads)
 
-    @property
+    # -- classifying -------------------------------------------------------------------------------------------------
+
+    def classify_records(self, records: NDArray[np.float64], budget: Budget) -> BatchResult:
+        """Classify in one native call on all threads."""
+        forest, threads = self.forest_.snapshot(), resolve_threads(self.n_jobs)
+        points = map_records(self.metric_, records, threads)
+        fill = partial(forest.answer, self._query_settings(), points, *budget.limits(), threads)
+        return fill_batch(len(records), forest.classes, fill)
+
+    def staged_proba(self, records: NDArray[np.float64], stages: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
+        """Classify in one native call that keeps the probabilities of every stage."""
+        forest, threads = self.forest_.snapshot(), resolve_threads(self.n_jobs)
+        points = map_records(self.metric_, records, threads)
+        fill = partial(forest.answer_in_stages, self._query_settings(), points, stages, threads)
+        return fill_stages(len(records), len(stages), forest.classes, fill)
+
+    def open_query(self, record: NDArray[np.float64]) -> Query:
+        """Open a native query."""
+        native = self.forest_.query(self._query_settings(), record, self._native_metric())
+        return BayesTreeQuery(self.classes_, native)
+
+    def resume_query(self, state: Any) -> Query:
+        """Resume a native query from its bytes."""
+        return BayesTreeQuery(self.classes_, self.forest_.resume(check_bytes_state(state)))
+
+    def classify_one(self, record: NDArray[np.float64]) -> int:
+        """Classify without the cost of a batch."""
+        return self.forest_.label_one(self._query_settings(), record, self.budget, self._native_metric())
+
+    def proba_one(self, record: NDArray[np.float64]) -> list[float]:
+        """Return probabilities without the cost of a batch."""
+        return self.forest_.proba_one(self._query_settings(), record, self.budget, self._native_metric())
+
     def _native_metric(self) -> _native.BayesMetric | None:
-        return None if self._metric is None else self._metric.native
+        return None if self.metric_ is None else self.metric_.native
 
-    def _check_parameters(self) -> None:
-        """Refuse parameters that make no sense before anything is learned."""
-        if self.construction not in CONSTRUCTIONS:
-            raise ValueError(f"construction is {self.construction!r}; use one of {', '.join(CONSTRUCTIONS)}")
-        whole_number("margin_levels", self.margin_levels)
-        whole_number("budget", self.budget)
-        whole_number("seed", self.seed)
-        self._threads()
-        if self.metric != "auto":
-            check_metric(self.metric)
-        if self.root_model not in (None, "auto"):
-            real_number("root_model", self.root_model, 0.0)
-        real_number("margin_kappa", self.margin_kappa, 1.0)
-        positive_number("margin_lambda", self.margin_lambda)
-        plan = Plan.unjudged(self)
-        self._forest_settings(plan, 1)
-        self._query_settings(plan)
+    # -- saving ------------------------------------------------------------------------------------------------------
 
-    def _forest_settings(self, plan: Plan, n_features: int) -> _native.BayesForestSettings:
-        method, alpha = parse_bandwidth(plan.bandwidth)
-        return _native.BayesForestSettings(
-            whole_number("fanout", self.fanout),
-            method,
-            alpha,
-            str(self.inner_variance),
-            covariance_block=_block_size(self.covariance, n_features),
-            covariance_levels=whole_number("covariance_levels", self.covariance_levels),
-            common_scale=plan.metric is not None,
-        )
+    def dump_state(self) -> ModelState:
+        """Return the recipe, and the arrays of the metric and the trees."""
+        return dump_forest(SavedForest(self.recipe_, self.metric_, self.forest_))
 
-    def _query_settings(self, plan: Plan) -> _native.BayesQuerySettings:
-        k = _NAMED_K.get(self.refined_classes)
-        if k is None:
-            k = whole_number("refined_classes", self.refined_classes, 1)
-        decision = plan.decision if self.decision == "auto" else self.decision
-        return _native.BayesQuerySettings(
-            self.descent, decision, k, plan.root_weight or 0.0, certify=self._for_certificate(decision)
-        )
-
-    def _for_certificate(self, decision: str) -> bool:
-        if self.refine_for == "accuracy":
-            return False
-        if self.refine_for != "certificate":
-            raise ValueError(f"refine_for is {self.refine_for!r}; use 'accuracy' or 'certificate'")
-        if decision == "nearest":
-            raise ValueError(
-                "refine_for='certificate' proves the label of the mixture of all kernels, which is not that of "
-                "decision='nearest'; use decision='mixture' or 'ensemble'"
-            )
-        if self.descent != "global_best" or self.refined_classes != "auto":
-            raise ValueError(
-                "refine_for='certificate' chooses by itself what to refine; leave descent and refined_classes out"
-            )
-        return True
-
-
-_NAMED_K: dict[object, int] = {"auto": 0, "published": -1}  # as native code knows them
-
-
-_ROOT_MODEL_WORK = 300_000_000  # products per evaluation of the root model's objective, about
-
-
-def _block_size(covariance: object, n_features: int) -> int:
-    """Most features of a block, as native code knows it: 0 is all of them, 1 the diagonal."""
-    if covariance == "auto":
-        return 0 if n_features <= MANY_FEATURES else 1
-    if covariance in ("full", "diagonal"):
-        return 0 if covariance == "full" else 1
-    if isinstance(covariance, str):
-        raise ValueError(f"covariance is {covariance!r}; use 'auto', 'full', 'diagonal' or the size of a block")
-    return whole_number("covariance", covariance, 1)
+    def restore_state(self, file: ModelFile, *, mapped: bool) -> None:
+        """Restore recipe, metric and trees."""
+        n_features, n_classes = self.n_features_in_, len(self.classes_)
+        self.recipe_, self.metric_, self.forest_ = read_forest(file, n_features, n_classes, mapped=mapped)
+        with name_file_in_errors(type(self), file):
+            self._query_settings()

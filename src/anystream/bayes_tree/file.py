@@ -1,38 +1,29 @@
-"""A Bayes tree classifier as metadata and arrays."""
+"""Content of the model file of a Bayes tree classifier: recipe, metric and forest."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import fields
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream._native import BayesForest
-from anystream.anytime.file_head import head_to_json, model_with_head, parameters_of
-from anystream.bayes_tree.metric import Metric, check_metric
-from anystream.bayes_tree.selection import Plan
-from anystream.model_file import (
-    ArraySpec,
-    ModelFile,
-    ModelFileError,
-    check_arrays,
-    require_metadata,
-)
-
-if TYPE_CHECKING:
-    from anystream.bayes_tree.classifier import BayesTreeClassifier
-
-Model = TypeVar("Model", bound="BayesTreeClassifier")
+from anystream._native import BayesForest, ModelFileError
+from anystream.bayes_tree.metric import Metric
+from anystream.bayes_tree.recipe import ForestRecipe
+from anystream.estimators.saving import ModelState
+from anystream.model_file import ArraySpec, ModelFile, check_arrays, require_metadata
+from anystream.model_file.errors import RESTORE
 
 _TINY = float(np.finfo(np.float64).tiny)
-_SPECS = {
-    "points": ArraySpec("float64", ("objects", "d")),
-    "point_class": ArraySpec("int32", ("objects",)),
+
+FOREST_ARRAYS = {
+    "points": ArraySpec("float64", ("records", "d")),
+    "point_class": ArraySpec("int32", ("records",)),
     "shift": ArraySpec("float64", ("d",), finite=True),
     "scale": ArraySpec("float64", ("d",), low=_TINY, finite=True),
-    "class_count": ArraySpec("int64", ("classes",), low=0, high="objects"),
-    "class_observed": ArraySpec("float64", ("classes", "d"), low=0, high="objects"),
+    "class_count": ArraySpec("int64", ("classes",), low=0, high="records"),
+    "class_observed": ArraySpec("float64", ("classes", "d"), low=0, high="records"),
     "class_mean": ArraySpec("float64", ("classes", "d"), finite=True),
     "class_scatter": ArraySpec("float64", ("classes", "d"), low=0, finite=True),
     "class_root": ArraySpec("int32", ("classes",)),
@@ -62,71 +53,79 @@ _SPECS = {
     "root_model_log2_norm": ArraySpec("float32", ("root_model_classes",)),
     "root_model_known": ArraySpec("int64", ("root_models",), low=0),
 }
-"""Shapes of all arrays, ranges of the small ones. The large ones are read only where a query goes: native code checks
-the places of all nodes at once, and every child before it follows it; learning checks everything first."""
+"""Arrays of a forest. Shapes are checked for all of them, values for the small ones only: the large ones are read only
+where a query visits them. Native code checks the positions of all nodes at once, every child before it is visited, and
+everything before the forest learns."""
 
-_METRIC_SPECS = {
+METRIC_ARRAYS = {
     "metric_shift": ArraySpec("float64", ("d",), finite=True),
     "metric_knots": ArraySpec("float64", ("metric_knots",), finite=True),
     "metric_levels": ArraySpec("float64", ("metric_knots",), finite=True),
     "metric_factor": ArraySpec("float64", ("metric_factors",), finite=True),
     "metric_matrix": ArraySpec("float64", ("metric_products",), finite=True),
 }
-"""The arrays of a learned metric; a model without one has none of them."""
+"""Arrays of a metric; a model without one has none of them."""
 
 
-def forest_to_file(model: BayesTreeClassifier) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What `forest_from_file` needs to make the model again."""
-    metadata = head_to_json(model) | {"plan": asdict(model.plan_)}
-    sizes = {"d": model.n_features_in_, "classes": len(model.classes_)}
-    flat = model.forest_.arrays(ordered=True)
-    arrays = {name: _shaped(flat[name], spec, sizes) for name, spec in _SPECS.items()}
-    if model._metric is not None:
-        arrays |= {f"metric_{field.name}": getattr(model._metric, field.name) for field in fields(Metric)}
-    return metadata, arrays
+class SavedForest(NamedTuple):
+    """What a model file stores beside its head."""
+
+    recipe: ForestRecipe
+    metric: Metric | None
+    forest: BayesForest
 
 
-def forest_from_file(cls: type[Model], file: ModelFile, *, mapped: bool) -> Model:
-    """The model of a file, every value checked before it is used."""
-    model = model_with_head(cls, file)
-    with parameters_of(cls, file):
-        model.plan_ = _checked_plan(require_metadata(file, "plan", dict))
-        settings = model._forest_settings(model.plan_, model.n_features_in_)
-        model._query_settings(model.plan_)
-    specs = _SPECS if model.plan_.metric is None else _SPECS | _METRIC_SPECS
-    arrays, sizes = check_arrays(file, specs, {"d": model.n_features_in_, "classes": len(model.classes_)})
-    model._metric = _checked_metric(file, arrays) if model.plan_.metric is not None else None
+def dump_forest(saved: SavedForest) -> ModelState:
+    """Return the metadata and arrays from which `read_forest` restores the forest."""
+    recipe, metric, forest = saved
+    sizes = {"d": forest.dimensions, "classes": forest.classes}
+    flat = forest.arrays(ordered=True)
+    arrays = {name: _reshape(flat[name], spec, sizes) for name, spec in FOREST_ARRAYS.items()}
+    if metric is not None:
+        arrays |= {f"metric_{field.name}": getattr(metric, field.name) for field in fields(Metric)}
+    return ModelState({"recipe": recipe.to_json()}, arrays)
+
+
+def read_forest(file: ModelFile, n_features: int, n_classes: int, *, mapped: bool) -> SavedForest:
+    """Return the forest of a file; ModelFileError, with the path, if anything in it is invalid.
+
+    Parameters
+    ----------
+    file : ModelFile
+        Where to read.
+    n_features, n_classes : int
+        Sizes that the head of the file states.
+    mapped : bool
+        Whether the arrays lie in a memory-mapped file; the large ones are then checked where they are visited.
+    """
+    recipe = _read_recipe(file, n_features)
+    specs = FOREST_ARRAYS if recipe.metric is None else FOREST_ARRAYS | METRIC_ARRAYS
+    arrays, _ = check_arrays(file, specs, {"d": n_features, "classes": n_classes})
+    metric = None if recipe.metric is None else _read_metric(file, arrays)
+    flat = {name: arrays[name].reshape(-1) for name in FOREST_ARRAYS}
     try:
-        flat = {name: arrays[name].reshape(-1) for name in _SPECS}
-        model.forest_ = BayesForest.from_arrays(settings, sizes["d"], flat, whole=not mapped)
+        forest = BayesForest.from_arrays(recipe.forest_settings(), n_features, flat, whole=not mapped)
     except ModelFileError as error:
         raise ModelFileError(f"{file.path}: {error}") from None
-    return model
+    return SavedForest(recipe, metric, forest)
 
 
-def _checked_plan(plan: dict[str, Any]) -> Plan:
-    found = Plan(**plan)
-    if found.metric is not None:
-        check_metric(found.metric)
-    weight = found.root_weight
-    if weight is not None and (not isinstance(weight, int | float) or not 0 <= weight < float("inf")):
-        raise ValueError(f"root_weight is {weight!r}")
-    return found
+def _read_recipe(file: ModelFile, n_features: int) -> ForestRecipe:
+    stored = require_metadata(file, "recipe", dict)
+    try:
+        return ForestRecipe.from_json(stored, n_features)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(f"{file.path}: the recipe is invalid: {error}; {RESTORE}") from None
 
 
-def _checked_metric(file: ModelFile, arrays: dict[str, NDArray[Any]]) -> Metric:
+def _read_metric(file: ModelFile, arrays: dict[str, NDArray[Any]]) -> Metric:
     metric = Metric(**{field.name: np.array(arrays[f"metric_{field.name}"]) for field in fields(Metric)})
     d = len(metric.shift)
     fits = len(metric.factor) in (0, d) and len(metric.matrix) in (0, d * d) and len(metric.knots) % d == 0
     if not fits or (np.diff(metric.knots.reshape(d, -1), axis=1) < 0).any():
-        raise ModelFileError(
-            f"{file.path}: the metric is damaged; restore the file from a copy or save the model again"
-        )
+        raise ModelFileError(f"{file.path}: the arrays of the metric do not fit each other; {RESTORE}")
     return metric
 
 
-def _shaped(flat: NDArray[Any], spec: ArraySpec, sizes: dict[str, int]) -> NDArray[Any]:
-    if len(spec.shape) == 1:
-        return flat
-    columns = sizes[str(spec.shape[1])]
-    return flat.reshape(-1, columns)
+def _reshape(flat: NDArray[Any], spec: ArraySpec, sizes: dict[str, int]) -> NDArray[Any]:
+    return flat if len(spec.shape) == 1 else flat.reshape(-1, sizes[str(spec.shape[1])])

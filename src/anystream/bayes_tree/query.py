@@ -1,4 +1,4 @@
-"""A query on a Bayes tree."""
+"""Query on a Bayes tree."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream._native import BayesQuery
-from anystream.anytime.native_query import NativeQuery
+from anystream.estimators.native_query import BytesQuery
 
 
-class BayesTreeQuery(NativeQuery):
+class BayesTreeQuery(BytesQuery):
     """One record and the frontier of entries that represents each class for it; a step reads a node."""
 
     __slots__ = ()
@@ -22,23 +22,18 @@ class BayesTreeQuery(NativeQuery):
 
     @property
     def proba_bounds(self) -> NDArray[np.float64]:
-        """Bounds on the probabilities of the exhausted query: a row (least, most) per class of `classes_`.
+        """Bounds on the probabilities of the exhausted query: a row (minimum, maximum) per class of `classes_`.
 
-        They hold with ``refine_for="certificate"``; other queries keep no bounds and say 0 and 1.
+        With ``refine_for="accuracy"`` no bounds are computed; every row is then (0, 1).
         """
         return self._native.proba_bounds().reshape(-1, 2)
 
     @property
     def frontier(self) -> list[tuple[int, int, float]]:
-        """The entries that now stand for the classes: class number, node (-1: an object), log2 of n_e g(x)."""
+        """The entries that represent the classes now: class number, node (-1: kernel of a record), log2 of n_e g(x)."""
         return self._native.frontier()
 
     @property
     def record(self) -> NDArray[np.float64]:
-        """The record as the trees see it: in the learned space, standardised."""
+        """The record in the space of the trees: mapped by the metric, then standardised."""
         return self._native.record()
-
-    @property
-    def state(self) -> bytes:
-        """The frontiers, as bytes."""
-        return self._native.state()

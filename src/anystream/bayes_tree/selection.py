@@ -1,195 +1,199 @@
-"""What the parameters leave open, chosen on training data alone: metric, kernel width, decision, the roots' vote."""
+"""Choice of what the parameters leave open, on training data alone: metric, bandwidth, decision, root weight."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
-from numbers import Real
-from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.bayes_tree.metric import Metric, learn_metric
+from anystream._native import BayesForest, Counter, StopToken
+from anystream.bayes_tree.building import build_forest, train_root_model
+from anystream.bayes_tree.metric import Metric, map_records
+from anystream.bayes_tree.metric_learning import learn_metric
+from anystream.bayes_tree.recipe import DECISIONS, DEFAULT_BANDWIDTH, ForestRecipe, QueryRecipe
 from anystream.progress import run_with_progress
 
-if TYPE_CHECKING:
-    from anystream._native import BayesForest, Counter, StopToken
-    from anystream.bayes_tree.classifier import BayesTreeClassifier
-
-CANDIDATES = (None, "whiten", "diagonal", "quantile", "quantile+whiten", "quantile+diagonal")
+METRIC_CANDIDATES = (None, "whiten", "diagonal", "quantile", "quantile+whiten", "quantile+diagonal")
 """The metrics that ``metric="auto"`` tries."""
 
-MANY_FEATURES = 256
-"""More make full covariances too large to be worth it."""
-
-_WIDTHS = ("f0.05", "f0.015", "f0.005", "f0.15")  # of the kernels
-_DECISIONS = ("ensemble", "mixture")
-_VOTES = (0.0, 0.1, 0.3, 1.0, 3.0)  # of the root model
+_BANDWIDTHS = (DEFAULT_BANDWIDTH, "f0.015", "f0.005", "f0.15")
+_DECISIONS = DECISIONS[:2]
+_ROOT_WEIGHTS = (0.0, 0.1, 0.3, 1.0, 3.0)
 _STAGES = np.array([0, 1, 2, 5, 10, 20, 50, 100])
-_FIRST_JUDGED, _MOST_JUDGED, _ENOUGH_JUDGED = 500, 2000, 2000
-_MOST_BUILT, _MOST_VALUES = 20_000, 1_500_000  # objects of a tree that is only judged, and their features
-_FINALISTS = 4  # candidates that are judged by more than the first objects
-_ITERATIONS = 12  # of margin maximisation: most of the gain comes with the first ten
-_LEAST_JUDGED = 30  # fewer say nothing
+_FIRST_JUDGED = 500  # records that all candidates are judged by
+_MAX_JUDGED = 2000  # records of one quarter
+_ENOUGH_JUDGED = 2000  # records of all quarters; once reached, no further quarter is held out
+_MIN_RECORDS = 117  # then each quarter has about 30 to judge by; fewer do not tell candidates apart
+_MAX_BUILT, _MIN_BUILT = 20_000, 2000  # records of a forest that is only judged
+_MAX_BUILT_VALUES = 1_500_000  # records x features of such a forest
+_FINALISTS = 4  # candidates that are judged by all records
+_MARGIN_ITERATIONS = 12  # most of the gain comes in the first ten
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What a model is built and asked with where its parameters say ``"auto"``."""
+def choose(
+    recipe: ForestRecipe,
+    points: NDArray[np.float64],
+    numbers: NDArray[np.int32],
+    query: QueryRecipe,
+    *,
+    threads: int = 0,
+) -> ForestRecipe:
+    """Return the recipe, decided: with the values that classify held-out quarters of the data best.
 
-    metric: str | None
-    bandwidth: str
-    decision: str
-    root_weight: float | None  # None: there is no root model; 0: it is silent once the trees took over
+    Recipes are judged by the mean accuracy over the first 100 steps. The values are chosen one after another: metric,
+    bandwidth, decision, root weight; a candidate replaces an earlier one only if it is better. Each of the four
+    quarters is held out in turn until enough records have been judged. All candidates are judged by the first records,
+    only the best of them by the others. With too few records, or one class, the defaults stay.
 
-    @classmethod
-    def unjudged(cls, model: BayesTreeClassifier) -> Self:
-        """What the parameters say; ``"auto"`` as it is when there is nothing to choose by."""
-        return cls(
-            None if model.metric == "auto" else model.metric,
-            _WIDTHS[0] if model.bandwidth == "auto" else model.bandwidth,
-            _DECISIONS[0] if model.decision == "auto" else model.decision,
-            float(model.root_model) if isinstance(model.root_model, Real) else None,
-        )
-
-
-def choose(model: BayesTreeClassifier, points: NDArray[np.float64], labels: NDArray[np.int32]) -> Plan:
-    """The plan that answers held-out quarters of the data best.
-
-    Judged by the mean accuracy over the first 100 steps. One thing is chosen after the other: the metric, the width,
-    the decision, the vote; a candidate replaces an earlier one only if it is better. Each of the four quarters is held
-    out in turn until enough objects have been judged; only the best after the first ones are judged by all.
+    Parameters
+    ----------
+    recipe : ForestRecipe
+        Its `undecided` fields are chosen, the others stay.
+    points : array of shape (n_points, n_features)
+        Training data, not mapped.
+    numbers : array of shape (n_points,)
+        Their class numbers.
+    query : QueryRecipe
+        How the queries descend that judge a recipe.
+    threads : int, default=0
+        Threads; 0 means one per core. The choice does not depend on it.
     """
-    start = Plan.unjudged(model)
-    open_metric = model.metric == "auto"
-    open_vote = model.root_model == "auto" and points.shape[1] <= MANY_FEATURES
-    quarters = _quarters(labels, model.seed)
-    if not (open_metric or open_vote) or labels.max() < 1 or len(quarters[0]) < _LEAST_JUDGED:
-        return start
-    metrics = CANDIDATES if open_metric else (start.metric,)
-    widths = _WIDTHS if open_metric and model.bandwidth == "auto" else (start.bandwidth,)
-    decisions = _DECISIONS if open_metric and model.decision == "auto" else (start.decision,)
-    votes = _VOTES if open_vote else (start.root_weight,)
+    default = recipe.decided()
+    if not recipe.undecided or numbers.max() < 1 or len(numbers) < _MIN_RECORDS:
+        return default
+    is_open = recipe.undecided.__contains__
+    metrics = METRIC_CANDIDATES if is_open("metric") else (recipe.metric,)
+    bandwidths = _BANDWIDTHS if is_open("bandwidth") else (recipe.bandwidth,)
+    decisions = _DECISIONS if is_open("decision") else (recipe.decision,)
+    weights = _ROOT_WEIGHTS if is_open("root_weight") else (recipe.root_weight,)
 
-    def judge(done: Counter, stop: StopToken) -> Plan:
-        trial = _Trial(model, points, labels, quarters, done, stop)
-        # A metric changes what the width means: it is tried with two of them.
-        best = trial.best(
-            [replace(start, metric=metric, bandwidth=width) for metric in metrics for width in widths[:2]]
-        )
-        best = trial.best([best, *(replace(best, bandwidth=width) for width in widths[2:])])
-        best = trial.best([replace(best, decision=decision) for decision in decisions])
-        return trial.best([replace(best, root_weight=vote) for vote in votes])
+    def choose_in_turn(done: Counter, stop: StopToken) -> ForestRecipe:
+        trial = _Trial(points, numbers, query, recipe.seed, threads, done, stop)
+        # A metric changes the meaning of the bandwidth: each metric is tried with two of them.
+        best = trial.best([replace(default, metric=m, bandwidth=b) for m in metrics for b in bandwidths[:2]])
+        best = trial.best([best, *(replace(best, bandwidth=b) for b in bandwidths[2:])])
+        best = trial.best([replace(best, decision=d) for d in decisions])
+        return trial.best([replace(best, root_weight=w) for w in weights])
 
-    plans = len(metrics) * len(widths[:2]) + len(widths[1:]) + len(decisions) + len(votes)
-    return run_with_progress(judge, total=plans, description="choosing by held-out objects")
+    n_judged = len(metrics) * len(bandwidths[:2]) + len(bandwidths[1:]) + len(decisions) + len(weights)
+    return run_with_progress(choose_in_turn, total=n_judged, description="choosing by held-out records")
 
 
-def _quarters(labels: NDArray[np.int32], seed: int) -> list[NDArray[np.int64]]:
-    """Four parts with equal shares of every class."""
-    order = np.random.default_rng(seed).permutation(len(labels))
-    by_class = order[np.argsort(labels[order], kind="stable")]
+def _split_in_quarters(numbers: NDArray[np.int32], seed: int) -> list[NDArray[np.int64]]:
+    """Return the positions of four parts with equal shares of every class."""
+    order = np.random.default_rng(seed).permutation(len(numbers))
+    by_class = order[np.argsort(numbers[order], kind="stable")]
     return [np.random.default_rng(seed).permutation(by_class[part::4]) for part in range(4)]
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Objects of a held-out quarter to judge by."""
+    """Records of a held-out quarter to judge by, and their class numbers."""
 
     quarter: int
-    queries: NDArray[np.float64]
-    answers: NDArray[np.int32]
+    records: NDArray[np.float64]
+    numbers: NDArray[np.int32]
 
 
 class _Trial:
-    """Forests of three quarters of the data, judged on the fourth; each is built once."""
+    """Forests of three quarters of the data, judged by the fourth; each is built once."""
 
     def __init__(
         self,
-        model: BayesTreeClassifier,
         points: NDArray[np.float64],
-        labels: NDArray[np.int32],
-        quarters: list[NDArray[np.int64]],
+        numbers: NDArray[np.int32],
+        query: QueryRecipe,
+        seed: int,
+        threads: int,
         done: Counter,
         stop: StopToken,
     ) -> None:
-        self._model, self._points, self._labels, self._quarters = model, points, labels, quarters
-        self._classes, self._done, self._stop = int(labels.max()) + 1, done, stop
-        self._parts: list[_Part] = []  # the first is for the first heat
-        judged = 0
-        for quarter in range(4):
-            cuts = (0, _FIRST_JUDGED, _MOST_JUDGED) if quarter == 0 else (0, _MOST_JUDGED)
-            for first, last in pairwise(cuts):
-                chosen = quarters[quarter][first:last]
-                if len(chosen) > 0:
-                    self._parts.append(_Part(quarter, points[chosen], labels[chosen]))
-                    judged += len(chosen)
-            if judged >= _ENOUGH_JUDGED:
-                break
-        self._built: dict[int, tuple[NDArray[np.float64], NDArray[np.int32]]] = {}
-        self._metrics: dict[tuple[int, str], Metric] = {}
+        self._points, self._numbers, self._n_classes = points, numbers, int(numbers.max()) + 1
+        self._query, self._seed, self._threads, self._done, self._stop = query, seed, threads, done, stop
+        self._quarters = _split_in_quarters(numbers, seed)
+        self._parts = self._held_out_parts()
+        self._built_from: dict[int, tuple[NDArray[np.float64], NDArray[np.int32]]] = {}
+        self._metrics: dict[tuple[int, str | None], Metric | None] = {}
         self._forests: dict[tuple[int, str | None, str], BayesForest] = {}
-        self._judged: dict[tuple[int, Plan], NDArray[np.bool_]] = {}
+        self._judged: dict[tuple[int, ForestRecipe], NDArray[np.bool_]] = {}
 
-    def best(self, plans: list[Plan]) -> Plan:
-        """The plan of the highest score; of equals the first."""
-        if len(plans) == 1:
-            return plans[0]
-        heat = []
-        for plan in plans:
-            heat.append(self._score(plan, 1))
+    def best(self, recipes: list[ForestRecipe]) -> ForestRecipe:
+        """Return the recipe of the highest score, the first of equal ones."""
+        if len(recipes) == 1:
+            return recipes[0]
+        first_scores = []
+        for recipe in recipes:
+            first_scores.append(self._score(recipe, 1))
             self._done.add()
-        ranked = np.argsort(-np.array(heat), kind="stable")
-        finalists: list[Plan] = [plans[place] for place in sorted(ranked[:_FINALISTS].tolist())]
-        scores = [self._score(plan, len(self._parts)) for plan in finalists]
+        ranked = np.argsort(-np.array(first_scores), kind="stable")
+        finalists: list[ForestRecipe] = [recipes[place] for place in sorted(ranked[:_FINALISTS].tolist())]
+        scores = [self._score(recipe, len(self._parts)) for recipe in finalists]
         return finalists[int(np.argmax(scores))]
 
-    def _score(self, plan: Plan, parts: int) -> float:
-        """Mean accuracy over the first 100 steps on the first parts."""
-        right = np.concatenate([self._right(part, plan) for part in range(parts)])
-        return float(np.trapezoid(right.mean(axis=0), _STAGES) / _STAGES[-1])
+    def _held_out_parts(self) -> list[_Part]:
+        """Return the parts to judge by; the first one judges all candidates, the others the finalists."""
+        parts: list[_Part] = []
+        n_judged = 0
+        for quarter in range(4):
+            cuts = (0, _FIRST_JUDGED, _MAX_JUDGED) if quarter == 0 else (0, _MAX_JUDGED)
+            for first, last in pairwise(cuts):
+                chosen = self._quarters[quarter][first:last]
+                if len(chosen) > 0:
+                    parts.append(_Part(quarter, self._points[chosen], self._numbers[chosen]))
+                    n_judged += len(chosen)
+            if n_judged >= _ENOUGH_JUDGED:
+                break
+        return parts
 
-    def _right(self, number: int, plan: Plan) -> NDArray[np.bool_]:
-        """Whether each object of a part is classified rightly at each stage."""
-        if (number, plan) not in self._judged:
+    def _score(self, recipe: ForestRecipe, n_parts: int) -> float:
+        """Return the mean accuracy over the first 100 steps on the first parts."""
+        correct = np.concatenate([self._judge(number, recipe) for number in range(n_parts)])
+        return float(np.trapezoid(correct.mean(axis=0), _STAGES) / _STAGES[-1])
+
+    def _judge(self, number: int, recipe: ForestRecipe) -> NDArray[np.bool_]:
+        """Return whether each record of a part is classified correctly at each stage."""
+        if (number, recipe) not in self._judged:
             if self._stop.is_set():
                 raise KeyboardInterrupt
             part = self._parts[number]
-            labels = np.empty((len(part.queries), len(_STAGES)), dtype=np.int32)
-            forest, queries = self._forest(part.quarter, plan), self._mapped(part.quarter, plan.metric, part.queries)
-            forest.label_in_stages(self._model._query_settings(plan), queries, _STAGES, self._model._threads(), labels)
-            self._judged[number, plan] = np.asarray(labels == part.answers[:, np.newaxis])
-        return self._judged[number, plan]
+            found = np.empty((len(part.records), len(_STAGES)), dtype=np.int32)
+            forest = self._forest(part.quarter, recipe)
+            records = map_records(self._metric(part.quarter, recipe), part.records, self._threads)
+            settings = self._query.settings(recipe.decision, recipe.root_weight)
+            forest.label_in_stages(settings, records, _STAGES, self._threads, found)
+            self._judged[number, recipe] = np.asarray(found == part.numbers[:, np.newaxis])
+        return self._judged[number, recipe]
 
     def _outside(self, quarter: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """Objects to build from when this quarter is held out, and their classes."""
-        if quarter not in self._built:
-            build = np.concatenate([self._quarters[other] for other in range(4) if other != quarter])
-            most = min(_MOST_BUILT, max(2000, _MOST_VALUES // self._points.shape[1]))
-            if len(build) > most:
-                build = np.random.default_rng(self._model.seed).permutation(build)[:most]
-            build.sort()
-            self._built[quarter] = self._points[build], self._labels[build]
-        return self._built[quarter]
+        """Return the points to build from when this quarter is held out, and their class numbers."""
+        if quarter not in self._built_from:
+            chosen = np.concatenate([self._quarters[other] for other in range(4) if other != quarter])
+            max_built = min(_MAX_BUILT, max(_MIN_BUILT, _MAX_BUILT_VALUES // self._points.shape[1]))
+            if len(chosen) > max_built:
+                chosen = np.random.default_rng(self._seed).permutation(chosen)[:max_built]
+            chosen.sort()
+            self._built_from[quarter] = self._points[chosen], self._numbers[chosen]
+        return self._built_from[quarter]
 
-    def _mapped(self, quarter: int, metric: str | None, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        if metric is None:
-            return points
-        if (quarter, metric) not in self._metrics:
-            self._metrics[quarter, metric] = learn_metric(
-                metric, *self._outside(quarter), self._model.seed, self._model._threads()
-            )
-        return self._metrics[quarter, metric].apply(points, self._model._threads())
+    def _metric(self, quarter: int, recipe: ForestRecipe) -> Metric | None:
+        key = quarter, recipe.metric
+        if key not in self._metrics:
+            points, numbers = self._outside(quarter)
+            self._metrics[key] = learn_metric(recipe.metric, points, numbers, self._seed, self._threads)
+        return self._metrics[key]
 
-    def _forest(self, quarter: int, plan: Plan) -> BayesForest:
-        key = quarter, plan.metric, plan.bandwidth
+    def _forest(self, quarter: int, recipe: ForestRecipe) -> BayesForest:
+        key = quarter, recipe.metric, recipe.bandwidth
+        build = partial(build_forest, threads=self._threads, margin_iterations=_MARGIN_ITERATIONS, stop=self._stop)
+        train = partial(train_root_model, threads=self._threads, margin_iterations=_MARGIN_ITERATIONS, stop=self._stop)
         if key not in self._forests:
-            points, labels = self._outside(quarter)
-            mapped, trees_alone = self._mapped(quarter, plan.metric, points), replace(plan, root_weight=None)
-            self._forests[key] = self._model._build(
-                trees_alone, mapped, labels, self._classes, stop=self._stop, margin_iterations=_ITERATIONS
-            )
-        if plan.root_weight is not None and not self._forests[key].has_root_model:
-            self._model._train_root_model(self._forests[key], self._stop, _ITERATIONS)
+            points, numbers = self._outside(quarter)
+            mapped = map_records(self._metric(quarter, recipe), points, self._threads)
+            trees_only = replace(recipe, root_weight=None)
+            self._forests[key] = build(trees_only, mapped, numbers, self._n_classes)
+        if recipe.root_weight is not None and not self._forests[key].has_root_model:
+            train(recipe, self._forests[key])
         return self._forests[key]

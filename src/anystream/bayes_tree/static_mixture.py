@@ -1,4 +1,4 @@
-"""One Gaussian mixture per class, without a tree: what margin maximisation was made for."""
+"""Classifier over one Gaussian mixture per class, without a tree, trained by margin maximisation."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from anystream import _native
-from anystream.anytime.parameters import thread_count, whole_number
+from anystream.estimators.parameters import check_float, check_int, check_positive, resolve_threads
 
 
 class StaticMixtureClassifier(ClassifierMixin, BaseEstimator):
-    """Bayes classifier over a fixed mixture of diagonal Gaussians per class, optionally trained to a margin.
+    """Bayes classifier over a fixed mixture of diagonal Gaussians per class, optionally trained by margin maximisation.
 
     The mixtures are found by EM and then moved by margin maximisation (MM, Eq. 13-16 of [1]_), which raises the share
-    of training objects whose own class is at least twice as likely as any other. The paper's Figure 7 uses 7 and 49
-    components, as many as the first levels of a tree of fanout 7 have entries.
+    of training records whose own class is at least twice as probable as any other. The paper's Figure 7 uses 7 and 49
+    components, the numbers of entries on the first levels of a tree of fanout 7.
 
     Parameters
     ----------
     components : int, default=7
-        Most Gaussians per class.
+        Maximum number of Gaussians per class.
     margin : bool, default=True
-        Whether the mixtures are moved; without it they are those of EM.
+        Whether the mixtures are moved; otherwise they are those of EM.
     kappa : float, default=1
         Exponent of the rivals in the margin (Eq. 15); at least 1.
     lambda_ : float, default=0.1
-        Exponent of the margin in the objective (Eq. 14): the smaller, the more objects count.
+        Exponent of the margin in the objective (Eq. 14): the smaller, the more records count; above 0.
     iterations : int, default=30
-        Most steps of the extended Baum-Welch algorithm.
+        Maximum number of iterations of the extended Baum-Welch algorithm.
     n_jobs : int, optional
         Threads; None or -1 is one per core. Results do not depend on it.
 
@@ -42,11 +42,12 @@ class StaticMixtureClassifier(ClassifierMixin, BaseEstimator):
     classes_ : array of shape (n_classes,)
         The class labels.
     component_class_ : array of shape (n_components,)
-        The number of each component's class.
+        The class number of each component.
     weights_, means_, variances_ : arrays with n_components rows
         The Gaussians; weights sum to 1 within a class.
     objective_ : list of float
-        Mean log of the smoothed margin after each step; it never falls and is at most log 2. Empty without `margin`.
+        Mean log of the smoothed margin after each iteration; it never falls and is at most log 2. Empty without
+        `margin`.
 
     References
     ----------
@@ -83,47 +84,49 @@ class StaticMixtureClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_objects, n_features)
-            Objects without missing values.
-        y : array-like of shape (n_objects,)
+        X : array-like of shape (n_records, n_features)
+            Training records without missing values.
+        y : array-like of shape (n_records,)
             Their classes.
         """
-        components, threads = whole_number("components", self.components, 1), thread_count(self.n_jobs)
+        components, iterations = check_int("components", self.components, 1), check_int("iterations", self.iterations)
+        kappa, lambda_ = check_float("kappa", self.kappa, 1.0), check_positive("lambda_", self.lambda_)
+        threads = resolve_threads(self.n_jobs)
         points, labels = validate_data(self, X, y, dtype=np.float64, order="C")
         check_classification_targets(labels)
         self.classes_, found_at = np.unique(labels, return_inverse=True)
         numbers = found_at.astype(np.int32)
         prior = np.bincount(numbers) / len(numbers)
-        found = _native.static_mixture(points, numbers, len(self.classes_), components, threads)
+        mixture = _native.static_mixture(points, numbers, len(self.classes_), components, threads)
         self.objective_ = []
         if self.margin and len(self.classes_) > 1:
-            label, weight, mean, variance, occupancy = found
+            component_class, weight, mean, variance, occupancy = mixture
             spread = points.var(axis=0)
             floor = np.where(spread > 0, 1e-3 * spread, 1.0)
-            found, self.objective_ = _native.maximise_margin(
+            mixture, self.objective_ = _native.maximise_margin(
                 points,
                 numbers,
                 prior,
-                label,
+                component_class,
                 weight,
-                mean.reshape(len(label), -1),
+                mean.reshape(len(component_class), -1),
                 variance,
                 occupancy,
                 floor,
-                float(self.kappa),
-                float(self.lambda_),
-                int(self.iterations),
+                kappa,
+                lambda_,
+                iterations,
                 True,
                 threads,
             )
-        self.component_class_, self.weights_, mean, variance, _ = found
+        self.component_class_, self.weights_, mean, variance, _ = mixture
         shape = len(self.weights_), points.shape[1]
         self.means_, self.variances_ = mean.reshape(shape), variance.reshape(shape)
         self._log_prior = np.log(prior)
         return self
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probabilities of the classes for each record, in the order of `classes_`."""
+        """Return the class probabilities of each record, in the order of `classes_`."""
         check_is_fitted(self)
         queries = validate_data(self, X, dtype=np.float64, reset=False)
         joint = np.empty((len(queries), len(self.classes_)))
@@ -135,10 +138,11 @@ class StaticMixtureClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(softmax(joint, axis=1))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The likeliest class of each record."""
+        """Return the most probable class of each record."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def _log_component(self, queries: NDArray[np.float64], e: int) -> NDArray[np.float64]:
+        """Return the log of weight times density of component `e` for each query."""
         variance = self.variances_[e]
         exponent = ((queries - self.means_[e]) ** 2 / variance).sum(axis=1)
         log_norm = np.log(2 * np.pi * variance).sum()
