@@ -1,5 +1,5 @@
-"""Sources and sinks: where records come from and where answers go, one file per system.
+"""Connectors: sources of records and labels, and sinks of answers, one file per system.
 
-The two files without a system of their own are `items`, what flows, and `protocols`, what the engine asks of a
-connector.
+They implement the contracts of `anystream.runtime.contracts`. `schema` and `cells` turn the cells of tables into
+features; `table_records`, `text_source` and `lines` are what several sources share.
 """

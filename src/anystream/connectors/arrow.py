@@ -1,4 +1,4 @@
-"""Records from Parquet and Arrow files, and answers to Parquet; needs ``anystream[arrow]``."""
+"""Parquet and Arrow files as sources, and Parquet as a sink; needs ``anystream[arrow]``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from anystream.connectors.items import Items, Reject
-from anystream.connectors.protocols import Answers, Polled
 from anystream.connectors.schema import Schema, SchemaError
+from anystream.connectors.table_records import encode_records
+from anystream.runtime.contracts import AnsweredRecords, PollResult
 
 try:
     import pyarrow as pa  # type: ignore[import-untyped]  # ships no types
@@ -20,7 +20,7 @@ try:
 except ImportError as error:  # pragma: no cover  the tests have it
     raise ImportError("Parquet and Arrow files need pyarrow; install anystream[arrow]") from error
 
-_BATCH = 8192  # rows decoded at a time
+_BATCH = 8192  # records decoded at a time
 
 
 class ArrowSource:
@@ -31,95 +31,84 @@ class ArrowSource:
     path : path
         The file.
     schema : Schema
-        What the columns mean.
+        The meaning of the columns.
     """
 
     def __init__(self, path: str | os.PathLike[str], schema: Schema) -> None:
         self._path = Path(path)
         self.schema = schema
-        self._names, self._n_rows = _shape(self._path)
-        if absent := [column.name for column in schema.columns if column.name not in self._names]:
-            raise SchemaError(
-                f"{path}: there is no column {absent[0]!r}, which the model was fitted on; the table has "
-                f"{', '.join(self._names)}"
-            )
-        numbers = {column.name for column in schema.columns if column.categories is None} | {schema.time}
-        self._numbers = numbers - {schema.label, schema.key}
+        self._names, self._n_records = _read_shape(self._path)
+        schema.require_columns(self._names, path)
+        numeric = {column.name for column in schema.columns if column.categories is None} | {schema.time}
+        self._numeric = numeric - {schema.label, schema.key}
         self._batches: Iterator[Any] = iter(())
-        self._ahead: dict[str, Any] = {}  # lists, and arrays of numbers
-        self._ahead_n = 0
+        self._ahead: dict[str, Any] = {}  # lists of cells, and arrays of numbers, by column
+        self._n_ahead = 0
         self.offset = 0
         self.seek(0)
 
     @property
     def done(self) -> bool:
-        """Every row was polled."""
-        return self.offset >= self._n_rows
+        """Whether every record was polled."""
+        return self.offset >= self._n_records
 
-    def poll(self, most: int) -> Polled:
-        """The next rows."""
-        while self._ahead_n == 0 and not self.done:
+    def poll(self, max_records: int) -> PollResult:
+        """Return the next records."""
+        while self._n_ahead == 0 and not self.done:
             batch = next(self._batches)
-            self._ahead = {name: self._cells(name, batch.column(name)) for name in batch.schema.names}
-            self._ahead_n = batch.num_rows
-        n = min(most, self._ahead_n)
+            self._ahead = {name: self._read_cells(name, batch.column(name)) for name in batch.schema.names}
+            self._n_ahead = batch.num_rows
+        n = min(max_records, self._n_ahead)
         table = {name: cells[:n] for name, cells in self._ahead.items()}
         self._ahead = {name: cells[n:] for name, cells in self._ahead.items()}
-        self._ahead_n -= n
+        self._n_ahead -= n
         first, self.offset = self.offset, self.offset + n
-        return self._items(table, first, n)
+        offset = np.arange(first, first + n)
+        return encode_records(
+            self.schema,
+            table,
+            offset,
+            default_key=offset,
+            line=lambda row: None,
+            show=lambda row: _show_record(table, row),
+        )
 
     def wait(self, seconds: float) -> None:
-        """Return at once: a file is ready."""
+        """Return at once: a file is always ready."""
 
     def seek(self, offset: int) -> None:
-        """Go on from row `offset`."""
+        """Continue from row `offset`."""
         wanted = [column.name for column in self.schema.columns]
         wanted += [n for n in (self.schema.label, self.schema.key, self.schema.time) if n in self._names]
-        self._batches = _batches(self._path, wanted)
-        self._ahead, self._ahead_n = {}, 0
+        self._batches = _read_batches(self._path, wanted)
+        self._ahead, self._n_ahead = {}, 0
         self.offset = 0
         while self.offset < offset:
             self.poll(offset - self.offset)
 
     def acknowledge(self, offset: int) -> None:
-        """A file forgets nothing."""
+        """Do nothing: a file keeps its records."""
 
     def close(self) -> None:
-        """The file closes with the last batch."""
+        """Do nothing: the file is closed after its last batch."""
 
-    def _cells(self, name: str, column: Any) -> Any:
-        """Numbers as an array, whatever else as a list."""
-        if name not in self._numbers or not pa.types.is_primitive(column.type):
+    def _read_cells(self, name: str, column: Any) -> Any:
+        """Return numbers as an array, anything else as a list."""
+        if name not in self._numeric or not pa.types.is_primitive(column.type):
             return column.to_pylist()
         try:
             return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
         except pa.ArrowException:
             return column.to_pylist()
 
-    def _items(self, table: dict[str, Any], first: int, n: int) -> Polled:
-        schema = self.schema
-        features, faults = schema.encode(table, n)
-        label = None if schema.label not in table else schema.labels(table[schema.label], faults)
-        arrival = None if schema.time not in table else schema.times(table[schema.time], faults)
-        offset = np.arange(first, first + n)
-        key = np.array(table[schema.key], dtype=object) if schema.key in table else offset
-        items = Items.of(features, key=key, offset=offset, arrival=arrival, label=label)
-        rejects = [
-            Reject(reason, first + row, None, key[row], _shown(table, row)) for row, reason in sorted(faults.items())
-        ]
-        if faults:
-            items = items.take(~np.isin(np.arange(n), list(faults)))
-        return Polled(items, rejects)
 
-
-def _shown(table: dict[str, Any], row: int) -> str:
+def _show_record(table: dict[str, Any], row: int) -> str:
     cells = ((name, cells[row]) for name, cells in table.items())
-    return str({name: cell.item() if isinstance(cell, np.generic) else cell for name, cell in cells})[:500]
+    return str({name: cell.item() if isinstance(cell, np.generic) else cell for name, cell in cells})
 
 
 class ParquetSink:
-    """Answers as a Parquet file, complete when it is closed; it cannot be gone on with after a kill.
+    """Answers as a Parquet file, complete when it is closed; a run that writes it cannot be resumed.
 
     Parameters
     ----------
@@ -131,7 +120,7 @@ class ParquetSink:
         self._path = Path(path)
         self._writer: Any = None
 
-    def write(self, answers: Answers) -> None:
+    def write(self, answers: AnsweredRecords) -> None:
         """Append the answers."""
         table = pa.table(
             {
@@ -148,52 +137,53 @@ class ParquetSink:
         self._writer.write_table(table.cast(self._writer.schema))
 
     def flush(self) -> None:
-        """Parquet is safe when it is closed, not before."""
+        """Do nothing: a Parquet file is readable only after `close`."""
 
-    def position(self) -> int:
-        """Nothing is safe before the end."""
+    def sync(self) -> int:
+        """Raise: a Parquet file has no valid position before its end."""
         raise ValueError("a Parquet file cannot be part of a checkpoint; write JSON lines or CSV")
 
     def rewind(self, position: int) -> None:
-        """Not possible."""
-        raise ValueError("a Parquet file cannot be gone on with; write JSON lines or CSV")
+        """Raise: a Parquet file cannot be truncated."""
+        raise ValueError("a Parquet file cannot be rewound to a checkpoint; write JSON lines or CSV")
 
     def close(self) -> None:
-        """Write the end of the file."""
+        """Write the end of the file and close it."""
         if self._writer is not None:
             self._writer.close()
 
 
-def read_arrow_columns(path: str | os.PathLike[str], *, most: int | None = None) -> dict[str, list[Any]]:
-    """The columns of a whole file, or of its first rows."""
-    names, _ = _shape(Path(path))
+def read_arrow_columns(path: str | os.PathLike[str], *, max_records: int | None = None) -> dict[str, list[Any]]:
+    """Return the columns of a whole file, or of its first records."""
+    names, _ = _read_shape(Path(path))
     columns: dict[str, list[Any]] = {name: [] for name in names}
     n = 0
-    for batch in _batches(Path(path), names):
+    for batch in _read_batches(Path(path), names):
         for name in names:
             columns[name].extend(batch.column(name).to_pylist())
         n += batch.num_rows
-        if most is not None and n >= most:
-            return {name: cells[:most] for name, cells in columns.items()}
+        if max_records is not None and n >= max_records:
+            return {name: cells[:max_records] for name, cells in columns.items()}
     return columns
 
 
-def _shape(path: Path) -> tuple[list[str], int]:
+def _read_shape(path: Path) -> tuple[list[str], int]:
+    """Return the names of the columns, and the number of records."""
     if str(path) == "-":
-        raise ValueError("Parquet and Arrow are read from files, not from standard input; name the file")
+        raise ValueError("Parquet and Arrow cannot be read from standard input; name a file")
     try:
         if path.suffix == ".parquet":
             metadata = parquet.ParquetFile(path)
             return list(metadata.schema_arrow.names), int(metadata.metadata.num_rows)
         with ipc.open_file(path) as reader:
-            n_rows = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
-            return list(reader.schema.names), n_rows
+            n_records = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
+            return list(reader.schema.names), n_records
     except pa.ArrowInvalid as error:
-        kind = "Parquet" if path.suffix == ".parquet" else "Arrow"
-        raise SchemaError(f"{path}: this is no {kind} file ({error})") from None
+        kind = "a Parquet" if path.suffix == ".parquet" else "an Arrow"
+        raise SchemaError(f"{path}: this is not {kind} file ({error})") from None
 
 
-def _batches(path: Path, names: Sequence[str]) -> Iterator[Any]:
+def _read_batches(path: Path, names: Sequence[str]) -> Iterator[Any]:
     if path.suffix == ".parquet":
         yield from parquet.ParquetFile(path).iter_batches(_BATCH, columns=list(names))
         return

@@ -1,4 +1,4 @@
-"""Records from CSV."""
+"""CSV as a source."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.connectors.items import Reject
-from anystream.connectors.lines import Line, LineReader
-from anystream.connectors.schema import EXACT, Schema, SchemaError
-from anystream.connectors.text_source import TextSource, _shown
+from anystream.connectors.cells import EXACT_INT_LIMIT
+from anystream.connectors.lines import MAX_LINE_BYTES, Line, LineReader
+from anystream.connectors.schema import Schema, SchemaError
+from anystream.connectors.text_source import TextSource, reject_line
+from anystream.runtime.records import RejectedRecord
 
 _DELIMITERS = ",;\t|"
-_MOST_LINES = 100  # that a quoted record may span
-_MOST_SKIPPED = 64  # polls, before plain numbers are tried again
+_MAX_QUOTED_LINES = 100  # maximum number of lines in a quoted record
+_MAX_SKIPPED = 64  # maximum number of polls before parsing all cells at once is tried again
 
 
 class CsvSource(TextSource):
@@ -29,13 +30,13 @@ class CsvSource(TextSource):
     Parameters
     ----------
     path : path, "-" or LineReader
-        A file, standard input, or lines that somebody else has begun to look at.
+        A file, standard input, or a reader whose first byte was peeked at.
     schema : Schema
-        What the columns mean.
+        The meaning of the columns.
     delimiter : str, optional
-        What stands between cells; by default whichever of ``, ; | tab`` the first line has most of.
-    longest : int, default=1_000_000
-        Most bytes of a line.
+        The character between cells; by default that of ``, ; | tab`` which is most frequent in the first line.
+    max_line_bytes : int, default=1_000_000
+        Maximum number of bytes in a line; longer ones are rejected.
     """
 
     def __init__(
@@ -44,20 +45,15 @@ class CsvSource(TextSource):
         schema: Schema,
         *,
         delimiter: str | None = None,
-        longest: int = 1_000_000,
+        max_line_bytes: int = MAX_LINE_BYTES,
     ) -> None:
-        super().__init__(path, schema, longest=longest)
-        self._open_quote: list[Line] = []  # lines of a record whose end has not come
-        name = self._reader.name
-        self.header, self.delimiter = _read_header(self._reader, name, delimiter)
-        names = [column.name for column in schema.columns]
-        if absent := [name for name in names if name not in self.header]:
-            raise SchemaError(
-                f"{name}: there is no column {absent[0]!r}, which the model was fitted on; the table has "
-                f"{', '.join(self.header)}"
-            )
-        self._wanted = [place for place, name in enumerate(self.header) if name in (*names, schema.label, schema.time)]
-        self._numeric = schema.numbers_only and schema.key not in self.header
+        super().__init__(path, schema, max_line_bytes=max_line_bytes)
+        self._open_quote: list[Line] = []  # lines of a record whose closing quote was not read yet
+        self.header, self.delimiter = _read_header(self._reader, delimiter)
+        schema.require_columns(self.header, self._reader.name)
+        used = {*(column.name for column in schema.columns), schema.label, schema.time}
+        self._used = [place for place, name in enumerate(self.header) if name in used]
+        self._all_numeric = schema.is_numeric and schema.key not in self.header
         self._slow_polls = self._to_skip = 0
 
     @property
@@ -67,51 +63,45 @@ class CsvSource(TextSource):
 
     @property
     def done(self) -> bool:
-        """Every record was read."""
+        """Whether every record was read."""
         return not self._open_quote and self._reader.done
 
     def seek(self, offset: int) -> None:
-        """Go on from byte `offset`."""
+        """Continue from byte `offset`."""
         self._open_quote = []
         super().seek(offset)
 
-    def _read_lines(self, most: int) -> list[Line]:
-        lines, self._open_quote = self._open_quote + self._reader.read(most), []
+    def _read_lines(self, max_lines: int) -> list[Line]:
+        lines, self._open_quote = self._open_quote + self._reader.read(max_lines), []
         return lines
 
-    def _cells(self, lines: Sequence[Line]) -> tuple[Mapping[str, Sequence[Any]], list[Line], list[Reject]]:
-        numbers = self._numbers(lines) if self._numeric else None
+    def _parse(self, lines: Sequence[Line]) -> tuple[Mapping[str, Sequence[Any]], list[Line], list[RejectedRecord]]:
+        numbers = self._parse_all_numbers(lines) if self._all_numeric else None
         if numbers is not None:
-            return dict(zip((self.header[place] for place in self._wanted), numbers.T, strict=True)), list(lines), []
-        rejects: list[Reject] = []
+            return dict(zip((self.header[place] for place in self._used), numbers.T, strict=True)), list(lines), []
+        rejected: list[RejectedRecord] = []
         if any(b'"' in line.text for line in lines):
-            lines = self._joined(lines, rejects)
-        kept, texts = _decoded(lines, rejects)
+            lines = self._join_quoted(lines, rejected)
+        kept, texts = _decode_lines(lines, rejected)
         rows = list(csv.reader(texts, delimiter=self.delimiter))
-        if len(rows) != len(texts):  # the reader sees quotes differently than we do: look at each record alone
+        if len(rows) != len(texts):  # csv pairs the quotes otherwise than `_join_quoted`: parse each record alone
             rows = [next(csv.reader([text], delimiter=self.delimiter)) for text in texts]
         width = len(self.header)
         if any(len(row) != width for row in rows):
-            rejects.extend(
-                Reject(
-                    f"the line has {len(row)} fields, the header {width}",
-                    line.offset,
-                    line.number,
-                    None,
-                    _shown(line.text),
-                )
+            rejected.extend(
+                reject_line(line, f"the line has {len(row)} fields, the header {width}")
                 for line, row in zip(kept, rows, strict=True)
                 if len(row) != width
             )
             kept = [line for line, row in zip(kept, rows, strict=True) if len(row) == width]
             rows = [row for row in rows if len(row) == width]
         columns = zip(*rows, strict=True) if rows else ((),) * width
-        return dict(zip(self.header, columns, strict=True)), kept, rejects
+        return dict(zip(self.header, columns, strict=True)), kept, rejected
 
-    def _numbers(self, lines: Sequence[Line]) -> NDArray[np.float64] | None:
-        """The columns that matter, if all of their cells are plain numbers: five times as quick as cell by cell.
+    def _parse_all_numbers(self, lines: Sequence[Line]) -> NDArray[np.float64] | None:
+        """Return the columns of the schema if all of their cells are plain numbers: five times as fast as cell by cell.
 
-        Otherwise None; after that some polls go by before it is tried again, more each time.
+        Otherwise return None; some polls pass before it is tried again, more each time.
         """
         if self._to_skip:
             self._to_skip -= 1
@@ -120,41 +110,41 @@ class CsvSource(TextSource):
         separator, separators = self.delimiter.encode(), len(self.header) - 1
         if all(text.count(separator) == separators for text in texts):
             try:
-                table = np.loadtxt(texts, delimiter=self.delimiter, comments=None, usecols=self._wanted, ndmin=2)
+                table = np.loadtxt(texts, delimiter=self.delimiter, comments=None, usecols=self._used, ndmin=2)
             except ValueError:
                 pass
             else:
                 self._slow_polls = 0
-                return table if np.all(~(np.abs(table) >= EXACT)) else None  # such labels would not be exact
-        self._slow_polls = self._to_skip = min(2 * self._slow_polls + 1, _MOST_SKIPPED)
+                return table if np.all(~(np.abs(table) >= EXACT_INT_LIMIT)) else None  # else labels may be inexact
+        self._slow_polls = self._to_skip = min(2 * self._slow_polls + 1, _MAX_SKIPPED)
         return None
 
-    def _joined(self, lines: Sequence[Line], rejects: list[Reject]) -> list[Line]:
-        """Records instead of lines, where a quoted cell spans several."""
+    def _join_quoted(self, lines: Sequence[Line], rejected: list[RejectedRecord]) -> list[Line]:
+        """Return records instead of lines, where a quoted cell spans several lines."""
         records: list[Line] = []
         at = 0
         while at < len(lines):
             line = lines[at]
             text, last = line.text, at
-            while text.count(b'"') % 2 and last + 1 < len(lines) and last - at < _MOST_LINES:
+            while text.count(b'"') % 2 and last + 1 < len(lines) and last - at < _MAX_QUOTED_LINES:
                 last += 1
                 text += b"\n" + lines[last].text
             if text.count(b'"') % 2 == 0:
                 records.append(Line(line.offset, line.number, text))
                 at = last + 1
-            elif last + 1 >= len(lines) and last - at < _MOST_LINES and not self._reader.ended:
-                self._open_quote = list(lines[at:])  # its end may be among the lines to come
+            elif last + 1 >= len(lines) and last - at < _MAX_QUOTED_LINES and not self._reader.ended:
+                self._open_quote = list(lines[at:])  # the closing quote may be in the lines of the next poll
                 break
             else:
-                rejects.append(Reject("a quote is not closed", line.offset, line.number, None, _shown(line.text)))
+                rejected.append(reject_line(line, "a quote is not closed"))
                 at += 1
         return records
 
 
 def read_csv_columns(
-    path: str | os.PathLike[str], *, delimiter: str | None = None, most: int | None = None
+    path: str | os.PathLike[str], *, delimiter: str | None = None, max_records: int | None = None
 ) -> dict[str, list[str]]:
-    """The columns of a whole CSV file, or of its first records, as text.
+    """Return the columns of a whole CSV file, or of its first records, as text.
 
     Parameters
     ----------
@@ -162,17 +152,17 @@ def read_csv_columns(
         A file with a header.
     delimiter : str, optional
         See `CsvSource`.
-    most : int, optional
-        How many records to read.
+    max_records : int, optional
+        Maximum number of records to read.
     """
-    with open(Path(path), encoding="utf-8-sig", newline="") as file, _utf8(path):
+    with open(Path(path), encoding="utf-8-sig", newline="") as file, _explain_encoding(path):
         first = file.readline()
         if not first.strip():
             raise SchemaError(f"{path}: the file has no header; its first line must name the columns")
         used = delimiter or _guess_delimiter(first)
-        header = _checked_header(next(csv.reader([first], delimiter=used)), path)
+        header = _check_header(next(csv.reader([first], delimiter=used)), path)
         rows: list[list[str]] = []
-        for row in islice(csv.reader(file, delimiter=used), most):
+        for row in islice(csv.reader(file, delimiter=used), max_records):
             if not row:
                 continue
             if len(row) != len(header):
@@ -185,7 +175,7 @@ def read_csv_columns(
 
 
 @contextmanager
-def _utf8(path: Any) -> Iterator[None]:
+def _explain_encoding(path: Any) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
@@ -193,22 +183,23 @@ def _utf8(path: Any) -> Iterator[None]:
         raise SchemaError(f"{path}: the file is not UTF-8 (byte 0x{byte:02x}); convert it, such as by iconv") from None
 
 
-def _read_header(reader: LineReader, path: Any, delimiter: str | None) -> tuple[list[str], str]:
+def _read_header(reader: LineReader, delimiter: str | None) -> tuple[list[str], str]:
+    """Return the names of the columns, and the delimiter."""
     while not reader.done:
         for line in reader.read(1):
             text = line.text.decode("utf-8-sig", "replace")
             if text.strip():
                 used = delimiter or _guess_delimiter(text)
-                return _checked_header(next(csv.reader([text], delimiter=used)), path), used
+                return _check_header(next(csv.reader([text], delimiter=used)), reader.name), used
         reader.wait(0.1)
-    raise SchemaError(f"{path}: the input is empty; its first line must name the columns")
+    raise SchemaError(f"{reader.name}: the input is empty; its first line must name the columns")
 
 
-def _checked_header(header: list[str], path: Any) -> list[str]:
+def _check_header(header: list[str], path: Any) -> list[str]:
     names = [name.strip() for name in header]
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise SchemaError(f"{path}: the header has {twice!r} twice; give each column a name of its own")
+        raise SchemaError(f"{path}: the header has {twice!r} twice; use different names for the columns")
     return names
 
 
@@ -216,13 +207,13 @@ def _guess_delimiter(line: str) -> str:
     return max(_DELIMITERS, key=line.count)
 
 
-def _decoded(lines: Sequence[Line], rejects: list[Reject]) -> tuple[list[Line], list[str]]:
+def _decode_lines(lines: Sequence[Line], rejected: list[RejectedRecord]) -> tuple[list[Line], list[str]]:
     kept, texts = [], []
     for line in lines:
         try:
             texts.append(line.text.decode())
         except UnicodeDecodeError:
-            rejects.append(Reject("the line is not UTF-8", line.offset, line.number, None, _shown(line.text)))
+            rejected.append(reject_line(line, "the line is not UTF-8"))
             continue
         kept.append(line)
     return kept, texts

@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 import os
 import sys
-from abc import abstractmethod
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.connectors.items import Reject
-from anystream.connectors.protocols import Answers
+from anystream.runtime.contracts import AnsweredRecords
+from anystream.runtime.records import RejectedRecord
 
 
 class _LineFile:
-    """A file that is written in whole lines and can be cut back to what a checkpoint knew."""
+    """A file that is written in whole lines and can be truncated to the position of a checkpoint."""
 
     def __init__(self, path: str | os.PathLike[str], *, resume: bool = False) -> None:
         self._file: BinaryIO
@@ -30,11 +30,11 @@ class _LineFile:
         self._is_file = path != "-"
 
     def flush(self) -> None:
-        """Hand everything to the system: it survives the end of the process."""
+        """Hand everything written to the system: it survives the end of the process."""
         self._file.flush()
 
-    def position(self) -> int:
-        """Bytes that are on the disk, so that they survive the end of the system too."""
+    def sync(self) -> int:
+        """Write everything to disk, so that it survives the end of the system, too; return the bytes in the file."""
         self._file.flush()
         if not self._is_file:
             return 0
@@ -42,13 +42,14 @@ class _LineFile:
         return self._file.tell()
 
     def rewind(self, position: int) -> None:
-        """Cut off what was written after `position`."""
+        """Remove what was written after `position`."""
         if not self._is_file:
-            raise ValueError("standard output cannot take back what was written; write to a file, or start anew")
+            raise ValueError(
+                "standard output cannot be rewound to a checkpoint; write to a file, or start from scratch"
+            )
         if self._file.seek(0, os.SEEK_END) < position:
             raise ValueError(
-                f"{self._name} has fewer bytes than the checkpoint knows ({position}); "
-                "put back the file that belongs to it"
+                f"{self._name} has fewer bytes than at the checkpoint ({position}); restore the file of that run"
             )
         self._file.seek(position)
         self._file.truncate()
@@ -60,8 +61,8 @@ class _LineFile:
             self._file.close()
 
 
-class _AnswerFile(_LineFile):
-    """Answers as lines; the classes' texts are made once."""
+class _AnswerFile(_LineFile, ABC):
+    """Answers as lines; the texts of the classes are made once."""
 
     def __init__(self, path: str | os.PathLike[str], *, proba: bool = False, resume: bool = False) -> None:
         super().__init__(path, resume=resume)
@@ -69,21 +70,21 @@ class _AnswerFile(_LineFile):
         self._classes: NDArray[Any] | None = None
         self._texts: dict[Any, str] = {}
 
-    def write(self, answers: Answers) -> None:
+    def write(self, answers: AnsweredRecords) -> None:
         """Append the answers."""
         if self._classes is not answers.classes:
             self._classes = answers.classes
-            self._texts = {label: self._text(label) for label in answers.classes.tolist()}
-        self._file.write("".join(self._lines(answers)).encode())
+            self._texts = {label: self._format_value(label) for label in answers.classes.tolist()}
+        self._file.write("".join(self._format_lines(answers)).encode())
 
     @staticmethod
     @abstractmethod
-    def _text(label: Any) -> str:
-        """A label or key as it stands in a line."""
+    def _format_value(value: Any) -> str:
+        """Return a label or key in the format of the file."""
 
     @abstractmethod
-    def _lines(self, answers: Answers) -> Sequence[str]:
-        """The lines of some answers."""
+    def _format_lines(self, answers: AnsweredRecords) -> Sequence[str]:
+        """Return one line per answer."""
 
 
 class JsonLinesSink(_AnswerFile):
@@ -96,29 +97,28 @@ class JsonLinesSink(_AnswerFile):
     proba : bool, default=False
         Write the probability of every class.
     resume : bool, default=False
-        Keep what the file has; a checkpoint cuts it to what belongs to it.
+        Keep the content of the file; a checkpoint truncates it to its position.
     """
 
     @staticmethod
-    def _text(label: Any) -> str:
-        return json.dumps(label)
+    def _format_value(value: Any) -> str:
+        return json.dumps(value)
 
-    def _lines(self, answers: Answers) -> Sequence[str]:
+    def _format_lines(self, answers: AnsweredRecords) -> Sequence[str]:
         texts = self._texts
-        confidence = answers.proba.max(axis=1).round(6).tolist()
         columns = zip(
-            _key_texts(answers.key, json.dumps),
+            _format_keys(answers.key, json.dumps),
             answers.label.tolist(),
-            confidence,
+            answers.proba.max(axis=1).round(6).tolist(),
             answers.steps.tolist(),
             answers.certified.tolist(),
             answers.late.tolist(),
             strict=True,
         )
         lines = [
-            f'{{"key": {key}, "label": {texts[label]}, "confidence": {sure!r}, "steps": {steps}, '
+            f'{{"key": {key}, "label": {texts[label]}, "confidence": {confidence!r}, "steps": {steps}, '
             f'"certified": {"true" if certified else "false"}, "late": {"true" if late else "false"}}}\n'
-            for key, label, sure, steps, certified, late in columns
+            for key, label, confidence, steps, certified, late in columns
         ]
         if self._proba:
             names = [json.dumps(str(label)) for label in answers.classes.tolist()]
@@ -135,24 +135,24 @@ class CsvSink(_AnswerFile):
     Parameters are those of `JsonLinesSink`. With `proba`, the classes are those of the first answers.
     """
 
-    def write(self, answers: Answers) -> None:
+    def write(self, answers: AnsweredRecords) -> None:
         """Append the answers, below the header."""
         if self._classes is None and (not self._is_file or self._file.tell() == 0):
             names = ["key", "label", "confidence", "steps", "certified", "late"]
             if self._proba:
-                names += [self._text(f"proba_{label}") for label in answers.classes.tolist()]
+                names += [self._format_value(f"proba_{label}") for label in answers.classes.tolist()]
             self._file.write((",".join(names) + "\n").encode())
         super().write(answers)
 
     @staticmethod
-    def _text(label: Any) -> str:
-        text = str(label)
+    def _format_value(value: Any) -> str:
+        text = str(value)
         return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text
 
-    def _lines(self, answers: Answers) -> Sequence[str]:
+    def _format_lines(self, answers: AnsweredRecords) -> Sequence[str]:
         texts = self._texts
         columns = zip(
-            _key_texts(answers.key, self._text),
+            _format_keys(answers.key, self._format_value),
             answers.label.tolist(),
             answers.proba.max(axis=1).round(6).tolist(),
             answers.steps.tolist(),
@@ -161,8 +161,8 @@ class CsvSink(_AnswerFile):
             strict=True,
         )
         lines = [
-            f"{key},{texts[label]},{sure!r},{steps},{int(certified)},{int(late)}\n"
-            for key, label, sure, steps, certified, late in columns
+            f"{key},{texts[label]},{confidence!r},{steps},{int(certified)},{int(late)}\n"
+            for key, label, confidence, steps, certified, late in columns
         ]
         if self._proba:
             lines = [
@@ -173,31 +173,31 @@ class CsvSink(_AnswerFile):
 
 
 class DeadLetterFile(_LineFile):
-    """Rejected records as JSON lines: line, key, reason and the record as it came.
+    """Rejected records as JSON lines: line number, key, reason and the content of the record.
 
     Parameters
     ----------
     path : path
         The file.
     resume : bool, default=False
-        Keep what the file has; a checkpoint cuts it to what belongs to it.
+        Keep the content of the file; a checkpoint truncates it to its position.
     """
 
-    def write(self, rejects: Sequence[Reject]) -> None:
-        """Append the rejects."""
-        for reject in rejects:
-            found = {"line": reject.line, "key": _plain(reject.key), "reason": reject.reason, "record": reject.record}
-            line = json.dumps({name: value for name, value in found.items() if value is not None}, ensure_ascii=False)
+    def write(self, rejected: Sequence[RejectedRecord]) -> None:
+        """Append the rejected records."""
+        for found in rejected:
+            members = {"line": found.line, "key": _to_plain(found.key), "reason": found.reason, "record": found.record}
+            line = json.dumps({name: value for name, value in members.items() if value is not None}, ensure_ascii=False)
             self._file.write(line.encode("utf-8", "surrogatepass") + b"\n")
 
 
-def _key_texts(keys: NDArray[Any], text: Any) -> list[str]:
+def _format_keys(keys: NDArray[Any], format_value: Callable[[Any], str]) -> list[str]:
     if keys.dtype.kind in "iu":
         return list(map(str, keys.tolist()))
-    return [text(_plain(key)) for key in keys.tolist()]
+    return [format_value(_to_plain(key)) for key in keys.tolist()]
 
 
-def _plain(key: Any) -> Any:
+def _to_plain(key: Any) -> Any:
     if isinstance(key, np.generic):
         key = key.item()
     return key if isinstance(key, str | int | float | None) else str(key)

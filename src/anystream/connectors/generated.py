@@ -1,4 +1,4 @@
-"""Records from a stream that is made by rule and chance."""
+"""Generators and data sets of `anystream.streams` as a source."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.connectors.items import Items
-from anystream.connectors.protocols import Polled
+from anystream.runtime.contracts import PollResult
+from anystream.runtime.records import Records
 
 
 class Stream(Protocol):
@@ -18,7 +18,7 @@ class Stream(Protocol):
     n_records: int | None
 
     def take(self, n: int, *, start: int = 0) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        """The `n` records from position `start` on."""
+        """Return the `n` records from position `start` on."""
 
 
 class GeneratedSource:
@@ -29,41 +29,41 @@ class GeneratedSource:
     stream : Stream
         Such as ``anystream.streams.SEA(...)``.
     n_records : int, optional
-        How many records there are; by default as many as the stream has, and for an endless one no end.
+        Number of records; by default as many as the stream has, and for an endless one no end.
     """
 
     def __init__(self, stream: Stream, n_records: int | None = None) -> None:
         length = stream.n_records
         if n_records is not None and length is not None and n_records > length:
-            raise ValueError(f"n_records is {n_records}, the stream has {length}; take fewer")
+            raise ValueError(f"n_records is {n_records}, the stream has {length}; use {length} or fewer")
         self._stream = stream
-        self._n = length if n_records is None else n_records
+        self._n_records = length if n_records is None else n_records
         self.offset = 0
 
     @property
     def done(self) -> bool:
-        """Every record was polled."""
-        return self._n is not None and self.offset >= self._n
+        """Whether every record was polled."""
+        return self._n_records is not None and self.offset >= self._n_records
 
-    def poll(self, most: int) -> Polled:
-        """The next records."""
+    def poll(self, max_records: int) -> PollResult:
+        """Return the next records."""
         first = self.offset
-        n = most if self._n is None else min(most, self._n - first)
+        n = max_records if self._n_records is None else min(max_records, self._n_records - first)
         if n < 1:
-            return Polled(Items.none(self._stream.n_features))
+            return PollResult(Records.empty(self._stream.n_features))
         X, y = self._stream.take(n, start=first)
         self.offset = first + n
-        return Polled(Items.of(X, offset=np.arange(first, first + n), label=y))
+        return PollResult(Records.from_features(X, offset=np.arange(first, first + n), label=y))
 
     def wait(self, seconds: float) -> None:
-        """Return at once: what is computed is ready."""
+        """Return at once: generated records are always ready."""
 
     def seek(self, offset: int) -> None:
-        """Go on from position `offset`."""
+        """Continue from position `offset`."""
         self.offset = offset
 
     def acknowledge(self, offset: int) -> None:
-        """A generator forgets nothing."""
+        """Do nothing: a generator can make every record again."""
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to release."""

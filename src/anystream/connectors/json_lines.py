@@ -1,4 +1,4 @@
-"""Records from JSON lines: one object per line."""
+"""JSON lines as a source: one object per line."""
 
 from __future__ import annotations
 
@@ -9,62 +9,62 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from anystream.connectors.items import Reject
 from anystream.connectors.lines import Line
 from anystream.connectors.schema import SchemaError
-from anystream.connectors.text_source import TextSource, _shown
+from anystream.connectors.text_source import TextSource, reject_line
+from anystream.runtime.records import RejectedRecord
 
-_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # one value from a place on, without the ceremony of loads
+_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # one value from a position on, faster than loads
 
 
 class JsonLinesSource(TextSource):
     """Records from a file of JSON objects, one per line, or from standard input.
 
-    A feature that an object lacks counts as missing; members that the schema does not know are passed over.
+    A feature that an object lacks counts as missing; members that are not in the schema are ignored.
     """
 
-    def _cells(self, lines: Sequence[Line]) -> tuple[Mapping[str, Sequence[Any]], list[Line], list[Reject]]:
+    def _parse(self, lines: Sequence[Line]) -> tuple[Mapping[str, Sequence[Any]], list[Line], list[RejectedRecord]]:
         kept: list[Line] = []
         objects: list[dict[str, Any]] = []
-        rejects: list[Reject] = []
+        rejected: list[RejectedRecord] = []
         for line in lines:
             try:
-                objects.append(_object(line.text))
+                objects.append(_parse_object(line.text))
             except ValueError as error:
-                rejects.append(Reject(str(error), line.offset, line.number, None, _shown(line.text)))
+                rejected.append(reject_line(line, str(error)))
             else:
                 kept.append(line)
         schema = self.schema
         names = [column.name for column in schema.columns]
         names += [name for name in (schema.label, schema.key, schema.time) if name is not None]
-        return _columns(objects, names), kept, rejects
+        return _to_columns(objects, names), kept, rejected
 
 
-def read_json_columns(path: str | os.PathLike[str], *, most: int | None = None) -> dict[str, list[Any]]:
-    """The columns of a whole file of JSON lines, or of its first records; None where an object lacks a member."""
+def read_json_columns(path: str | os.PathLike[str], *, max_records: int | None = None) -> dict[str, list[Any]]:
+    """Return the columns of a file of JSON lines, or of its first records; None where an object lacks a member."""
     objects: list[dict[str, Any]] = []
     with open(Path(path), "rb") as file:
         for number, line in enumerate(file, 1):
-            if most is not None and len(objects) >= most:
+            if max_records is not None and len(objects) >= max_records:
                 break
             if line.strip():
                 try:
-                    objects.append(_object(line))
+                    objects.append(_parse_object(line))
                 except ValueError as error:
                     raise SchemaError(f"{path}: line {number}: {error}; correct the file") from None
     names = list(dict.fromkeys(name for found in objects for name in found))
-    return _columns(objects, names)
+    return _to_columns(objects, names)
 
 
-def _columns(objects: Sequence[dict[str, Any]], names: Sequence[str]) -> dict[str, list[Any]]:
-    """Members by name; None where an object lacks one."""
-    try:  # the usual case: all have all
+def _to_columns(objects: Sequence[dict[str, Any]], names: Sequence[str]) -> dict[str, list[Any]]:
+    """Return members by name; None where an object lacks one."""
+    try:  # the usual case: every object has every member
         return {name: list(map(itemgetter(name), objects)) for name in names}
     except KeyError:
         return {name: [found.get(name) for found in objects] for name in names}
 
 
-def _object(line: bytes) -> dict[str, Any]:
+def _parse_object(line: bytes) -> dict[str, Any]:
     try:
         text = line.decode().strip()
     except UnicodeDecodeError:
@@ -72,9 +72,9 @@ def _object(line: bytes) -> dict[str, Any]:
     try:
         value, end = _scan(text, 0)
     except (StopIteration, json.JSONDecodeError, RecursionError):
-        raise ValueError("the line is no JSON") from None
+        raise ValueError("the line is not JSON") from None
     if end != len(text):
-        raise ValueError("the line has more behind its JSON value; put one record on each line")
+        raise ValueError("the line has text after its JSON value; put one record on each line")
     if not isinstance(value, dict):
         raise ValueError(
             f"the line is a JSON {type(value).__name__}; a record is an object with the columns as members"

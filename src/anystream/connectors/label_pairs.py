@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from anystream.connectors.protocols import Source
+from anystream.runtime.contracts import LabelPollResult, Source
+from anystream.runtime.records import RejectedRecord
 
 
 class LabelPairs:
-    """The pairs (key, label) of a source; records without a label are passed over.
+    """The pairs (key, label) of a source; records without a key or label are rejected.
 
     Parameters
     ----------
@@ -27,18 +27,26 @@ class LabelPairs:
 
     @property
     def done(self) -> bool:
-        """No pair will come again."""
+        """Whether no further pair will ever come."""
         return self._source.done
 
-    def poll(self, most: int) -> Sequence[tuple[Any, Any]]:
-        """The next pairs that are there already."""
-        items, _ = self._source.poll(most)
-        return [(key, label) for key, label in zip(items.key.tolist(), items.label, strict=True) if label is not None]
+    def poll(self, max_labels: int) -> LabelPollResult:
+        """Return the next pairs that are available already."""
+        records, malformed = self._source.poll(max_labels)
+        pairs: list[tuple[Any, Any]] = []
+        rejected = list(malformed)
+        for key, label, offset in zip(records.key.tolist(), records.label, records.offset.tolist(), strict=True):
+            if key is None or label is None:
+                missing = "key" if key is None else "label"
+                rejected.append(RejectedRecord(f"the record has no {missing}", offset, None, key))
+            else:
+                pairs.append((key, label))
+        return LabelPollResult(pairs, rejected)
 
     def seek(self, offset: int) -> None:
-        """Go on from `offset`."""
+        """Continue from `offset`."""
         self._source.seek(offset)
 
     def close(self) -> None:
-        """Pass it on."""
+        """Close the source."""
         self._source.close()

@@ -1,4 +1,4 @@
-"""Records and answers in memory: for programs that have them at hand, and for tests."""
+"""Records, labels and answers in memory: for programs that hold them already, and for tests."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from anystream.connectors.items import Items, Reject
-from anystream.connectors.protocols import Answers, Polled
+from anystream.runtime.contracts import AnsweredRecords, LabelPollResult, PollResult
+from anystream.runtime.records import Records, RejectedRecord
 
 
 class MemorySource:
-    """The rows of a table; the offset of a record is its row number.
+    """The records of a table; the offset of a record is its row number.
 
     Parameters
     ----------
@@ -23,8 +23,13 @@ class MemorySource:
         Their labels; None where a label is not known.
     key : sequence, optional
         Their keys; by default the row numbers.
-    deadline : array-like, optional
-        Instants on the engine's clock at which answers are due.
+    arrival, deadline : array-like, optional
+        Instants, in seconds on the engine's clock, at which the records arrived and at which answers are due.
+
+    Attributes
+    ----------
+    acknowledged : int
+        The offset that was acknowledged last.
     """
 
     def __init__(
@@ -33,38 +38,39 @@ class MemorySource:
         y: Sequence[Any] | None = None,
         *,
         key: Sequence[Any] | None = None,
+        arrival: ArrayLike | None = None,
         deadline: ArrayLike | None = None,
     ) -> None:
-        self._items = Items.of(X, key=key, deadline=deadline, label=y)
+        self._records = Records.from_features(X, key=key, arrival=arrival, deadline=deadline, label=y)
         self.offset = 0
         self.acknowledged = 0
 
     @property
     def done(self) -> bool:
-        """Every row was polled."""
-        return self.offset >= len(self._items)
+        """Whether every record was polled."""
+        return self.offset >= len(self._records)
 
-    def poll(self, most: int) -> Polled:
-        """The next rows."""
+    def poll(self, max_records: int) -> PollResult:
+        """Return the next records."""
         first = self.offset
-        self.offset = min(first + most, len(self._items))
-        return Polled(self._items.take(slice(first, self.offset)))
+        self.offset = min(first + max_records, len(self._records))
+        return PollResult(self._records.take(slice(first, self.offset)))
 
     def wait(self, seconds: float) -> None:
-        """Return at once: what is in memory is ready."""
+        """Return at once: records in memory are ready."""
 
     def seek(self, offset: int) -> None:
-        """Go on from row `offset`."""
-        if not 0 <= offset <= len(self._items):
-            raise ValueError(f"offset is {offset}; the source has {len(self._items)} rows")
+        """Continue from row `offset`."""
+        if not 0 <= offset <= len(self._records):
+            raise ValueError(f"offset is {offset}; the source has {len(self._records)} records")
         self.offset = offset
 
     def acknowledge(self, offset: int) -> None:
-        """Remember it, for whoever asks."""
+        """Store the offset."""
         self.acknowledged = offset
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to release."""
 
 
 class MemorySink:
@@ -72,40 +78,36 @@ class MemorySink:
 
     Attributes
     ----------
-    batches : list of Answers
+    batches : list of AnsweredRecords
         Everything that was written, in order.
     """
 
     def __init__(self) -> None:
-        self.batches: list[Answers] = []
-        self._flushed = 0
+        self.batches: list[AnsweredRecords] = []
 
     def __len__(self) -> int:
         return sum(len(batch.key) for batch in self.batches)
 
-    def write(self, answers: Answers) -> None:
-        """Keep the answers."""
+    def write(self, answers: AnsweredRecords) -> None:
+        """Append the answers."""
         self.batches.append(answers)
 
     def flush(self) -> None:
-        """Everything up to here counts as safe."""
-        self._flushed = len(self.batches)
+        """Do nothing: memory does not outlive the process."""
 
-    def position(self) -> int:
-        """How many batches are safe."""
-        return self._flushed
+    def sync(self) -> int:
+        """Return the number of batches."""
+        return len(self.batches)
 
     def rewind(self, position: int) -> None:
         """Drop the batches after `position`."""
         del self.batches[position:]
-        self._flushed = position
 
     def close(self) -> None:
-        """Flush."""
-        self.flush()
+        """Do nothing: there is nothing to release."""
 
     def labels(self) -> dict[Any, Any]:
-        """The label that each key was given."""
+        """Return the label that each key was given."""
         return {
             key: label
             for batch in self.batches
@@ -113,70 +115,76 @@ class MemorySink:
         }
 
     def column(self, name: str) -> Any:
-        """One column of all answers, such as ``"steps"`` or ``"waited"``."""
+        """Return one column of all answers, such as ``"steps"`` or ``"waited_s"``."""
         return np.concatenate([getattr(batch, name) for batch in self.batches] or [np.empty(0)])
 
 
 class MemoryDeadLetters:
-    """Rejected records as a list."""
+    """Rejected records as a list.
+
+    Attributes
+    ----------
+    rejected : list of RejectedRecord
+        Everything that was written, in order.
+    """
 
     def __init__(self) -> None:
-        self.rejects: list[Reject] = []
+        self.rejected: list[RejectedRecord] = []
 
-    def write(self, rejects: Sequence[Reject]) -> None:
-        """Keep the rejects."""
-        self.rejects.extend(rejects)
+    def write(self, rejected: Sequence[RejectedRecord]) -> None:
+        """Append the rejected records."""
+        self.rejected.extend(rejected)
 
     def flush(self) -> None:
-        """Everything is as safe as memory is."""
+        """Do nothing: memory does not outlive the process."""
 
-    def position(self) -> int:
-        """How many rejects there are."""
-        return len(self.rejects)
+    def sync(self) -> int:
+        """Return the number of rejected records."""
+        return len(self.rejected)
 
     def rewind(self, position: int) -> None:
-        """Drop the rejects after `position`."""
-        del self.rejects[position:]
+        """Drop the rejected records after `position`."""
+        del self.rejected[position:]
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to release."""
 
 
 class MemoryLabels:
-    """Pairs of key and label that can be added to at any time.
+    """Pairs of key and label, to which more can be added at any time.
 
     Parameters
     ----------
     pairs : sequence of (key, label)
-        Those that are there from the beginning.
-    open : bool, default=False
-        More may be added; without it the source is done when all are polled.
+        The first pairs.
+    is_open : bool, default=False
+        Whether more may be added; otherwise the source is done when all are polled.
     """
 
-    def __init__(self, pairs: Sequence[tuple[Any, Any]] = (), *, open: bool = False) -> None:  # noqa: A002  the word for it
+    def __init__(self, pairs: Sequence[tuple[Any, Any]] = (), *, is_open: bool = False) -> None:
         self._pairs = list(pairs)
-        self._open = open
+        self._is_open = is_open
         self.offset = 0
 
     def add(self, key: Any, label: Any) -> None:
-        """A label has become known."""
+        """Append a pair."""
         self._pairs.append((key, label))
 
     @property
     def done(self) -> bool:
-        """All were polled, and none can be added."""
-        return not self._open and self.offset >= len(self._pairs)
+        """Whether all were polled and none can be added."""
+        return not self._is_open and self.offset >= len(self._pairs)
 
-    def poll(self, most: int) -> Sequence[tuple[Any, Any]]:
-        """The next pairs."""
-        pairs = self._pairs[self.offset : self.offset + most]
+    def poll(self, max_labels: int) -> LabelPollResult:
+        """Return the next pairs."""
+        pairs = self._pairs[self.offset : self.offset + max_labels]
         self.offset += len(pairs)
-        return pairs
+        return LabelPollResult(pairs)
 
     def seek(self, offset: int) -> None:
-        """Go on from pair `offset`."""
+        """Continue from pair `offset`."""
         self.offset = offset
 
     def close(self) -> None:
-        """No more will be added."""
-        self._open = False
+        """Declare that no more pairs will be added."""
+        self._is_open = False

@@ -1,4 +1,4 @@
-"""What CSV and JSON lines have in common: lines of text that become items, or dead letters."""
+"""Base class of CSV and JSON lines: lines of text that become records or dead letters."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from anystream.connectors.items import Items, Reject
-from anystream.connectors.lines import Line, LineReader
-from anystream.connectors.protocols import Polled
+from anystream.connectors.lines import MAX_LINE_BYTES, Line, LineReader
 from anystream.connectors.schema import Schema
-
-_SHOWN = 500  # characters of a bad record that the dead letters keep
+from anystream.connectors.table_records import encode_records
+from anystream.runtime.contracts import PollResult
+from anystream.runtime.records import Records, RejectedRecord, shorten
 
 
 class TextSource(ABC):
@@ -23,22 +22,23 @@ class TextSource(ABC):
     Parameters
     ----------
     path : path, "-" or LineReader
-        A file, standard input, or lines that somebody else has begun to look at.
+        A file, standard input, or a reader whose first byte was peeked at.
     schema : Schema
-        What the columns mean.
-    longest : int, default=1_000_000
-        Most bytes of a line.
+        The meaning of the columns.
+    max_line_bytes : int, default=1_000_000
+        Maximum number of bytes in a line; longer ones are rejected.
 
     Notes
     -----
     A file can be read again from any offset. Standard input cannot go back, but a new process can skip to an offset
-    if it is given the same bytes again. Acknowledging does nothing: files do not forget.
+    if it is given the same bytes again. Acknowledging does nothing, because a file keeps its records.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | LineReader, schema: Schema, *, longest: int = 1_000_000) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str] | LineReader, schema: Schema, *, max_line_bytes: int = MAX_LINE_BYTES
+    ) -> None:
         self.schema = schema
-        self._reader = path if isinstance(path, LineReader) else LineReader(path, longest=longest)
-        self._longest = longest
+        self._reader = path if isinstance(path, LineReader) else LineReader(path, max_line_bytes=max_line_bytes)
 
     @property
     def offset(self) -> int:
@@ -47,73 +47,58 @@ class TextSource(ABC):
 
     @property
     def done(self) -> bool:
-        """Every line was read."""
+        """Whether every line was read."""
         return self._reader.done
 
-    def poll(self, most: int) -> Polled:
-        """The next records that are there already."""
-        lines = [line for line in self._read_lines(most) if line.text.strip() or line.overlong]
-        rejects = [
-            Reject(f"the line is longer than {self._longest} bytes", line.offset, line.number, None, _shown(line.text))
+    def poll(self, max_records: int) -> PollResult:
+        """Return the next records that are available already."""
+        lines = [line for line in self._read_lines(max_records) if line.text.strip() or line.too_long]
+        too_long = [
+            reject_line(line, f"the line is longer than {self._reader.max_line_bytes} bytes")
             for line in lines
-            if line.overlong
+            if line.too_long
         ]
-        sound = [line for line in lines if not line.overlong] if rejects else lines
-        if not sound:
-            return Polled(Items.none(self.schema.n_features), rejects)
-        items, more = self._items(sound)
-        return Polled(items, sorted([*rejects, *more], key=lambda reject: reject.offset))
+        kept = [line for line in lines if not line.too_long] if too_long else lines
+        if not kept:
+            return PollResult(Records.empty(self.schema.n_features), too_long)
+        table, kept, malformed = self._parse(kept)
+        records, invalid = encode_records(
+            self.schema,
+            table,
+            np.array([line.offset for line in kept], dtype=np.int64),
+            default_key=np.array([line.number for line in kept]),
+            line=lambda row: kept[row].number,
+            show=lambda row: _decode(kept[row].text),
+        )
+        return PollResult(records, sorted([*too_long, *malformed, *invalid], key=lambda rejected: rejected.offset))
 
     def wait(self, seconds: float) -> None:
         """Return when more may be ready."""
         self._reader.wait(seconds)
 
     def seek(self, offset: int) -> None:
-        """Go on from byte `offset`."""
+        """Continue from byte `offset`."""
         self._reader.seek(offset)
 
-    def acknowledge(self, offset: int) -> None:  # noqa: B027  nothing to do is what all of them do
-        """A file forgets nothing."""
+    def acknowledge(self, offset: int) -> None:  # noqa: B027  not abstract: no subclass has anything to do
+        """Do nothing: a file keeps its records."""
 
     def close(self) -> None:
         """Close the file."""
         self._reader.close()
 
-    def _read_lines(self, most: int) -> list[Line]:
-        return self._reader.read(most)
+    def _read_lines(self, max_lines: int) -> list[Line]:
+        return self._reader.read(max_lines)
 
     @abstractmethod
-    def _cells(self, lines: Sequence[Line]) -> tuple[Mapping[str, Sequence[Any]], list[Line], list[Reject]]:
-        """The cells of the lines by column, the lines they are from, and the lines that are no records."""
-
-    def _items(self, lines: Sequence[Line]) -> tuple[Items, list[Reject]]:
-        table, kept, rejects = self._cells(lines)
-        n, schema = len(kept), self.schema
-        features, faults = schema.encode(table, n)
-        label = (
-            schema.labels(table[schema.label], faults) if schema.label is not None and schema.label in table else None
-        )
-        arrival = schema.times(table[schema.time], faults) if schema.time is not None and schema.time in table else None
-        offset = np.array([line.offset for line in kept], dtype=np.int64)
-        named = schema.key is not None and schema.key in table
-        key = _keys(table[str(schema.key)]) if named else np.array([line.number for line in kept])
-        items = Items.of(features, key=key, offset=offset, arrival=arrival, label=label)
-        if faults:
-            rejects = rejects + [
-                Reject(reason, kept[row].offset, kept[row].number, key[row], _shown(kept[row].text))
-                for row, reason in sorted(faults.items())
-            ]
-            sound = np.ones(n, dtype=np.bool_)
-            sound[list(faults)] = False
-            items = items.take(sound)
-        return items, rejects
+    def _parse(self, lines: Sequence[Line]) -> tuple[Mapping[str, Sequence[Any]], list[Line], list[RejectedRecord]]:
+        """Return the cells of the lines by column, the line of each record, and the malformed lines."""
 
 
-def _keys(cells: Sequence[Any]) -> np.ndarray:
-    keys = np.empty(len(cells), dtype=object)
-    keys[:] = cells
-    return keys
+def reject_line(line: Line, reason: str) -> RejectedRecord:
+    """Return a line as a rejected record."""
+    return RejectedRecord(reason, line.offset, line.number, None, shorten(_decode(line.text)))
 
 
-def _shown(text: bytes) -> str:
-    return text[:_SHOWN].decode("utf-8", "replace")
+def _decode(text: bytes) -> str:
+    return text.decode("utf-8", "replace")

@@ -1,42 +1,58 @@
-"""The stream runtime: every record is answered by its deadline, and nothing is lost in silence.
+"""Stream runtime: classifies every record by its deadline and accounts for each of them.
 
-A `Source` gives items, a bounded `ItemQueue` holds them, a scheduler gives each batch its budget, a classifier
-answers it, a `Sink` takes the answers, and the source hears how far everything is safe. Models and connectors are
-known by what they do, never by name.
+A `Source` gives records, a bounded `RecordQueue` holds them, a scheduler gives each batch its budget, a classifier
+classifies it, a `Sink` takes the answers, and the source is told up to where everything is safe. Models and connectors
+are used through protocols only; this package imports neither.
 """
 
-from anystream.connectors.items import Item, Items, Reject
-from anystream.connectors.protocols import Answers, DeadLetters, LabelSource, Polled, Sink, Source
 from anystream.runtime.checkpoint import CheckpointError, CheckpointFolder, RunState
 from anystream.runtime.clock import Clock, RealClock, SimulatedClock
+from anystream.runtime.contracts import (
+    AnsweredRecords,
+    DeadLetters,
+    LabelPollResult,
+    LabelSource,
+    PollResult,
+    Sink,
+    Source,
+)
+from anystream.runtime.delivery import BadRecordError
 from anystream.runtime.engine import Engine, Turn
 from anystream.runtime.gain_table import GainTable
-from anystream.runtime.label_desk import LabelDesk
-from anystream.runtime.learner import Learner, LearnsBeside, LearnsBetween, LearnsNothing
-from anystream.runtime.outlet import BadRecord
-from anystream.runtime.queue import OVERFLOW_POLICIES, ItemQueue
+from anystream.runtime.label_matcher import LabelMatcher
+from anystream.runtime.learner import BackgroundLearner, FrozenModel, InlineLearner, Learner
+from anystream.runtime.queue import OVERFLOW_POLICIES, RecordQueue
+from anystream.runtime.records import Record, Records, RejectedRecord
 from anystream.runtime.replay import Replay, as_recorded, at_rate, at_times
 from anystream.runtime.schedulers import (
-    Again,
+    BatchPlan,
     DeadlineShare,
     FixedBudget,
     MarginalGain,
-    Plan,
     Scheduler,
-    Situation,
+    SchedulerContext,
+    SecondRound,
+    SingleRound,
     WaitingTime,
 )
 from anystream.runtime.signals import stop_on_signals
-from anystream.runtime.simulation import MachineCost, simulate
+from anystream.runtime.simulation import (
+    MachineCost,
+    NullSink,
+    RepeatingSource,
+    SimulatedModel,
+    simulate,
+)
 from anystream.runtime.step_cost import StepCost
 from anystream.runtime.summary import Summary
-from anystream.runtime.workloads import arrivals, workload_a, workload_b
+from anystream.runtime.workloads import draw_arrivals, workload_a, workload_b
 
 __all__ = [
     "OVERFLOW_POLICIES",
-    "Again",
-    "Answers",
-    "BadRecord",
+    "AnsweredRecords",
+    "BackgroundLearner",
+    "BadRecordError",
+    "BatchPlan",
     "CheckpointError",
     "CheckpointFolder",
     "Clock",
@@ -44,37 +60,41 @@ __all__ = [
     "DeadlineShare",
     "Engine",
     "FixedBudget",
+    "FrozenModel",
     "GainTable",
-    "Item",
-    "ItemQueue",
-    "Items",
-    "LabelDesk",
+    "InlineLearner",
+    "LabelMatcher",
+    "LabelPollResult",
     "LabelSource",
     "Learner",
-    "LearnsBeside",
-    "LearnsBetween",
-    "LearnsNothing",
     "MachineCost",
     "MarginalGain",
-    "Plan",
-    "Polled",
+    "NullSink",
+    "PollResult",
     "RealClock",
-    "Reject",
+    "Record",
+    "RecordQueue",
+    "Records",
+    "RejectedRecord",
+    "RepeatingSource",
     "Replay",
     "RunState",
     "Scheduler",
+    "SchedulerContext",
+    "SecondRound",
     "SimulatedClock",
+    "SimulatedModel",
+    "SingleRound",
     "Sink",
-    "Situation",
     "Source",
     "StepCost",
     "Summary",
     "Turn",
     "WaitingTime",
-    "arrivals",
     "as_recorded",
     "at_rate",
     "at_times",
+    "draw_arrivals",
     "simulate",
     "stop_on_signals",
     "workload_a",

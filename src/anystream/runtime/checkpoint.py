@@ -1,13 +1,13 @@
-"""A run kept on disk, so that another process can go on with it after any end.
+"""Checkpoints: the state of a run on disk, from which another process can continue after any end.
 
 A folder holds the state of a run at one instant::
 
-    state.json              offsets, positions and counts; names the two files below
+    state.json              JSON values of the state; names the two files below
     model-<n>.safetensors   the model
-    waiting-<n>.safetensors records that wait for their label, and labelled records not yet learned
+    arrays-<n>.safetensors  arrays of the state, named part.value
 
-The two files are written first, under new names; then ``state.json`` is replaced in one step, which is the instant at
-which the checkpoint is made; then the files of the one before are removed. A kill at any point leaves the last complete
+The two files are written first, under new names; then ``state.json`` is replaced in one step, and that completes the
+checkpoint; then the files of the previous checkpoint are removed. A kill at any point leaves the last complete
 checkpoint, or none.
 """
 
@@ -16,81 +16,75 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from anystream.model_file import read_model, require_kind, write_model
 from anystream.model_file.replace_file import LEFT_OVER, replace_file
-from anystream.saved_models import load
+from anystream.models import load
 
-_VERSION = 1
-_KIND = "checkpoint-waiting"
+_VERSION = 2
+_KIND = "checkpoint-arrays"
+_REMEDY = "remove the folder to start from scratch"
 
 
 class CheckpointError(ValueError):
-    """A folder holds no checkpoint that can be used; the message says what is wrong."""
+    """A folder holds no usable checkpoint; the message tells what is wrong."""
 
 
 @dataclass(slots=True)
 class RunState:
-    """Everything that a run needs to go on.
+    """Everything that a run needs to continue.
+
+    Each part is written and read by one class, in its `state` and `restore`. A part holds JSON values and float64
+    arrays by name; this module does not look into it.
 
     Parameters
     ----------
     model : anytime classifier
         The model, with what it has learned.
-    resume_at : int
-        Offset of the first record that was taken and not finished, or of the next one.
-    read_to : int
-        Offset up to which the source was read.
-    unfinished : list of int
-        Offsets, from `resume_at` to `read_to`, of the records that were not finished; the others there were.
-    sink_position, dead_position : int
-        How much of the answers and dead letters belongs to the checkpoint.
+    intake : dict
+        State of `Intake`: how far the source was read, and which records are unfinished.
     label_offset : int
         Where the next label begins.
+    learner : dict
+        State of the `Learner`: labelled records that the model has not learned yet.
+    matcher : dict
+        State of `LabelMatcher`: records that wait for their label, and labels that wait for their record.
+    delivery : dict
+        Positions of `Delivery`: how much of the answers and dead letters belongs to the checkpoint.
     summary : dict
-        The account so far.
-    unlearned : list of (features, label)
-        Labelled records that the model has not learned yet.
-    waiting_keys, waiting_rows, waiting_labels
-        Records that wait for their label, and labels that wait for their record.
+        State of `Summary`: the account so far.
     """
 
     model: Any
-    resume_at: int
-    read_to: int
-    unfinished: list[int]
-    sink_position: int
-    dead_position: int
+    intake: dict[str, Any]
     label_offset: int
+    learner: dict[str, Any]
+    matcher: dict[str, Any]
+    delivery: dict[str, Any]
     summary: dict[str, Any]
-    unlearned: list[tuple[NDArray[np.float64], Any]] = field(default_factory=list)
-    waiting_keys: list[Any] = field(default_factory=list)
-    waiting_rows: list[NDArray[np.float64]] = field(default_factory=list)
-    waiting_labels: dict[Any, Any] = field(default_factory=dict)
 
 
-_PLAIN = ("resume_at", "read_to", "unfinished", "sink_position", "dead_position", "label_offset", "summary")
+_PARTS = ("intake", "learner", "matcher", "delivery", "summary")
 
 
 class CheckpointFolder:
-    """Where checkpoints are kept, and how often they are made.
+    """A folder for checkpoints, and the interval between them.
 
     Parameters
     ----------
     path : path
-        The folder; it is made if it is not there. One run at a time may use it.
+        The folder; it is created if necessary. One run at a time may use it.
     every_records : int, optional
-        A checkpoint after so many answered records.
+        Save a checkpoint after this many classified records.
     every_s : float, default=10.0
-        A checkpoint after so many seconds; infinity for never.
+        Save a checkpoint after this many seconds; infinity for never.
     notes : dict, optional
-        Kept with the model, see `save` of a classifier.
+        Saved with the model, see `save` of a classifier.
     """
 
     def __init__(
@@ -111,81 +105,72 @@ class CheckpointFolder:
         self.notes = notes
         self._number = 0
 
-    def is_due(self, answered_since: int, seconds_since: float) -> bool:
-        """Whether a checkpoint should be made, so many records and seconds after the last."""
-        return seconds_since >= self.every_s or (
-            self.every_records is not None and answered_since >= self.every_records
-        )
+    def is_due(self, records_since: int, seconds_since: float) -> bool:
+        """Whether to save a checkpoint, this many classified records and seconds after the last."""
+        return seconds_since >= self.every_s or (self.every_records is not None and records_since >= self.every_records)
 
     def save(self, state: RunState) -> None:
-        """Make a checkpoint."""
+        """Save a checkpoint, which replaces the last one."""
         self.path.mkdir(parents=True, exist_ok=True)
         self._number += 1
-        model, waiting = f"model-{self._number}.safetensors", f"waiting-{self._number}.safetensors"
+        model, arrays = f"model-{self._number}.safetensors", f"arrays-{self._number}.safetensors"
         state.model.save(self.path / model, notes=self.notes)
-        _write_waiting(self.path / waiting, state)
-        plain = {name: getattr(state, name) for name in _PLAIN}
-        record = {"version": _VERSION, "number": self._number, "model": model, "waiting": waiting} | plain
-        replace_file(self.path / "state.json", [json.dumps(record).encode()])
-        self._remove_all_but(model, waiting)
+        parts = {part: getattr(state, part) for part in _PARTS}
+        _write_arrays(self.path / arrays, parts)
+        head = {"version": _VERSION, "number": self._number, "model": model, "arrays": arrays}
+        content = head | {"label_offset": state.label_offset} | _without_arrays(parts)
+        replace_file(self.path / "state.json", [json.dumps(content).encode()])
+        self._remove_all_but(model, arrays)
 
     def load(self) -> RunState | None:
-        """The last checkpoint; None if none was made."""
+        """Load the last checkpoint; return None if there is none."""
         try:
             text = (self.path / "state.json").read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
-        remedy = "remove the folder to start anew"
         try:
-            record = json.loads(text)
-            if record["version"] != _VERSION:
+            content = json.loads(text)
+            if content["version"] != _VERSION:
                 raise CheckpointError(
-                    f"{self.path}: written in version {record['version']} of the layout, this one reads {_VERSION}; "
-                    f"{remedy}"
+                    f"{self.path}: the checkpoint has version {content['version']} of the layout, this program reads "
+                    f"version {_VERSION}; {_REMEDY}"
                 )
-            self._number = int(record["number"])
-            plain = {name: record[name] for name in _PLAIN}
-            model = load(self.path / record["model"])
-            unlearned, keys, rows, labels = _read_waiting(self.path / record["waiting"])
+            self._number = int(content["number"])
+            parts = {part: content[part] for part in _PARTS}
+            _read_arrays(self.path / content["arrays"], parts)
+            return RunState(load(self.path / content["model"]), label_offset=content["label_offset"], **parts)
         except (json.JSONDecodeError, KeyError, TypeError, FileNotFoundError) as error:
-            raise CheckpointError(f"{self.path}: the checkpoint cannot be read ({error!r}); {remedy}") from None
-        return RunState(
-            model, **plain, unlearned=unlearned, waiting_keys=keys, waiting_rows=rows, waiting_labels=labels
-        )
+            raise CheckpointError(f"{self.path}: the checkpoint cannot be read ({error!r}); {_REMEDY}") from None
 
     def _remove_all_but(self, *names: str) -> None:
-        found = [*self.path.glob("*-*.safetensors"), *self.path.glob(LEFT_OVER)]  # the latter by a kill while writing
+        found = [*self.path.glob("*-*.safetensors"), *self.path.glob(LEFT_OVER)]  # the latter after a kill in a write
         for path in found:
             if path.name not in names:
                 with suppress(OSError):
                     path.unlink()
 
 
-def _write_waiting(path: Path, state: RunState) -> None:
-    write_model(
-        path,
-        kind=_KIND,
-        version=1,
-        metadata={
-            "unlearned_labels": [_plain(label) for _, label in state.unlearned],
-            "keys": [_plain(key) for key in state.waiting_keys],
-            "labels": [[_plain(key), _plain(label)] for key, label in state.waiting_labels.items()],
-        },
-        arrays={"unlearned": _stacked([x for x, _ in state.unlearned]), "waiting": _stacked(state.waiting_rows)},
-    )
+def _write_arrays(path: Path, parts: dict[str, dict[str, Any]]) -> None:
+    arrays = {
+        f"{part}.{name}": value
+        for part, values in parts.items()
+        for name, value in values.items()
+        if isinstance(value, np.ndarray)
+    }
+    write_model(path, kind=_KIND, version=1, metadata={}, arrays=arrays)
 
 
-def _read_waiting(path: Path) -> tuple[list[tuple[NDArray[np.float64], Any]], list[Any], list[Any], dict[Any, Any]]:
+def _read_arrays(path: Path, parts: dict[str, dict[str, Any]]) -> None:
+    """Put the arrays of a file into the parts that they belong to."""
     file = read_model(path)
     require_kind(file, _KIND, (1,))
-    unlearned = list(zip(file.arrays["unlearned"], file.metadata["unlearned_labels"], strict=True))
-    labels = dict(file.metadata["labels"])
-    return unlearned, file.metadata["keys"], list(file.arrays["waiting"]), labels
+    for full_name, array in file.arrays.items():
+        part, _, name = full_name.partition(".")
+        parts[part][name] = array
 
 
-def _stacked(rows: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    return np.array(rows, dtype=np.float64) if rows else np.empty((0, 0))
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+def _without_arrays(parts: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {
+        part: {name: value for name, value in values.items() if not isinstance(value, np.ndarray)}
+        for part, values in parts.items()
+    }

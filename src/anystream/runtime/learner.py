@@ -1,8 +1,8 @@
-"""Learning from labels while records are answered.
+"""Learning from labels while records are classified.
 
-The model that learns and the model that answers are two: what answers is a *snapshot*, which never changes. After a
-batch of labels was learned, a new snapshot takes its place in one assignment. So a batch of answers comes from one
-state of the model, whole, and nobody waits for the learning::
+The model that learns and the model that classifies are two: records are classified by a *snapshot*, which never
+changes. After a batch of labels was learned, a new snapshot replaces it in one assignment. So a batch of answers comes
+from one state of the model, and classifying never waits for learning::
 
     labels ->  submitted  ->  partial_fit on the learner's model  ->  snapshot  ->  answers
 """
@@ -11,165 +11,184 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-LabelledRow = tuple[NDArray[np.float64], Any]
-
-
-class LearnerState(NamedTuple):
-    """A model and the labelled records that were submitted but are not in it."""
-
-    model: Any
-    rows: list[LabelledRow]
+from anystream.runtime.labelled import LabelledRecord, pack_labelled, unpack_labelled
 
 
 class Learner(Protocol):
-    """What the engine asks of whoever keeps the model."""
+    """What the engine needs of the owner of the model."""
 
     @property
     def model(self) -> Any:
-        """What answers: it does not change while it is held."""
+        """The anytime classifier for the next batch; it does not change while it is in use."""
+
+    @property
+    def learns(self) -> bool:
+        """Whether labels are of use: without it none are submitted."""
 
     @property
     def learned(self) -> int:
-        """Labels learned so far."""
+        """Number of labels learned so far."""
 
-    def room(self, answered: int) -> int | None:
-        """Records that may be answered before the model learns again, if that is fixed."""
+    def records_until_update(self, answered: int) -> int | None:
+        """Return how many records may be classified before the model learns again, or None if that is not fixed.
 
-    def submit(self, rows: Sequence[LabelledRow]) -> None:
-        """Labelled records to learn."""
+        `answered` is the number of records classified so far.
+        """
 
-    def turn(self, answered: int, *, ending: bool = False) -> None:
-        """The engine has a moment: `answered` records are out by now."""
+    def submit(self, labelled: Sequence[LabelledRecord]) -> None:
+        """Take labelled records to learn."""
 
-    def state(self) -> LearnerState:
-        """What a checkpoint has to keep."""
+    def update(self, answered: int) -> None:
+        """Learn if it is time, and raise what went wrong in the background; called after every batch."""
+
+    def state(self) -> tuple[Any, dict[str, Any]]:
+        """Return the model, and for a checkpoint what is not in it: labelled records and the number learned so far."""
+
+    def restore(self, state: dict[str, Any], answered: int) -> None:
+        """Continue from the second part of a `state`; the learner was made with the first part, the model.
+
+        `answered` is the number of records classified until then. The state may come from another kind of learner.
+        """
 
     def close(self) -> None:
-        """Learn what was submitted, and end."""
+        """Learn everything submitted and release the learner's resources."""
 
 
-class LearnsNothing:
-    """A model that stays as it is.
+class FrozenModel:
+    """A model that does not learn.
 
     Parameters
     ----------
     model : anytime classifier
-        What answers.
+        The classifier.
     """
 
+    learns = False
     learned = 0
 
     def __init__(self, model: Any) -> None:
         self.model = model
 
-    def room(self, answered: int) -> int | None:
-        """No limit."""
+    def records_until_update(self, answered: int) -> int | None:
+        """Return None: the model never changes."""
         return None
 
-    def submit(self, rows: Sequence[LabelledRow]) -> None:
-        """Labels are of no use here."""
+    def submit(self, labelled: Sequence[LabelledRecord]) -> None:
+        """Ignore labels."""
 
-    def turn(self, answered: int, *, ending: bool = False) -> None:
-        """Nothing to do."""
+    def update(self, answered: int) -> None:
+        """Do nothing."""
 
-    def state(self) -> LearnerState:
-        """The model."""
-        return LearnerState(self.model, [])
+    def state(self) -> tuple[Any, dict[str, Any]]:
+        """Return the model, and that nothing was learned."""
+        return self.model, _pack_state([], 0)
+
+    def restore(self, state: dict[str, Any], answered: int) -> None:
+        """Do nothing: the model is all there is."""
 
     def close(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
 
-class LearnsBetween:
-    """Learning between batches, after every so many answers: the same records in, the same answers out.
+class InlineLearner:
+    """Learning between batches, after a fixed number of answers: equal records give equal answers.
 
-    Answers wait while it learns. For runs that must be repeatable: tests, simulations, prequential evaluation.
+    Classifying waits while the model learns. For runs that must be repeatable: tests, simulations, prequential
+    evaluation.
 
     Parameters
     ----------
     model : anytime classifier with `partial_fit`
-        It is changed.
+        The model; it is changed in place.
     every : int, default=256
-        Records that are answered between two times of learning.
+        Number of records classified between two updates of the model.
     """
+
+    learns = True
 
     def __init__(self, model: Any, *, every: int = 256) -> None:
         if every < 1:
-            raise ValueError(f"every is {every}; learn after one record or more")
+            raise ValueError(f"every is {every}; use 1 or more records")
         self.model = model
         self.every = every
         self.learned = 0
-        self._rows: list[LabelledRow] = []
-        self._due = every
+        self._unlearned: list[LabelledRecord] = []
+        self._next_update = every  # at this number of answers
 
-    def room(self, answered: int) -> int | None:
-        """Records until the next multiple of `every`."""
-        return self.every - answered % self.every
+    def records_until_update(self, answered: int) -> int | None:
+        """Return the number of records to the next multiple of `every`."""
+        return self._distance_to_update(answered)
 
-    def submit(self, rows: Sequence[LabelledRow]) -> None:
-        """Keep them until the next turn."""
-        self._rows.extend(rows)
+    def submit(self, labelled: Sequence[LabelledRecord]) -> None:
+        """Keep labelled records until the next update."""
+        self._unlearned.extend(labelled)
 
-    def turn(self, answered: int, *, ending: bool = False) -> None:
-        """Learn if it is time."""
-        if answered >= self._due or ending:
-            self._due = answered + self.room(answered)  # type: ignore[operator]  # here it is always a number
+    def update(self, answered: int) -> None:
+        """Learn if `every` records were classified since the last update."""
+        if answered >= self._next_update:
+            self._next_update = answered + self._distance_to_update(answered)
             self._learn()
 
-    def state(self) -> LearnerState:
-        """The model and what is not yet in it."""
-        return LearnerState(self.model, list(self._rows))
+    def state(self) -> tuple[Any, dict[str, Any]]:
+        """Return the model, and the labelled records that are not in it."""
+        return self.model, _pack_state(self._unlearned, self.learned)
 
-    def restore(self, answered: int) -> None:
-        """Go on where a run had answered so many records."""
-        self._due = answered + self.room(answered)  # type: ignore[operator]  # here it is always a number
+    def restore(self, state: dict[str, Any], answered: int) -> None:
+        """Continue from the second part of a `state`."""
+        self._unlearned = unpack_labelled(state)
+        self.learned = state["learned"]
+        self._next_update = answered + self._distance_to_update(answered)
 
     def close(self) -> None:
         """Learn the rest."""
         self._learn()
 
+    def _distance_to_update(self, answered: int) -> int:
+        return self.every - answered % self.every
+
     def _learn(self) -> None:
-        if self._rows:
-            _partial_fit(self.model, self._rows)
-            self.learned += len(self._rows)
-            self._rows = []
+        if self._unlearned:
+            _partial_fit(self.model, self._unlearned)
+            self.learned += len(self._unlearned)
+            self._unlearned = []
 
 
-class LearnsBeside:
-    """Learning in a thread of its own, while answers come from the last snapshot.
+class BackgroundLearner:
+    """Learning in a thread of its own, while records are classified by the last snapshot.
 
     Parameters
     ----------
     model : anytime classifier with `partial_fit` and `snapshot`
-        It is changed, in the other thread: leave it alone until `close`.
+        The model. The thread changes it: do not use it before `close`.
     share : float, default=0.25
-        Part of the time that learning may take; the labels that come meanwhile are learned together.
+        Fraction of the time that learning may take; labels that arrive in the meantime are learned together.
 
     Notes
     -----
-    A snapshot shares the memory of the model; the next `partial_fit` copies what it changes first (for the Bayes
-    tree, the whole tree), so learning more labels at a time is cheaper, and `share` keeps the copying in bounds.
+    A snapshot shares the memory of the model; the next `partial_fit` first copies what it changes (for the Bayes tree,
+    the whole tree). So it is cheaper to learn many labels at once, and `share` bounds the time spent on copies.
     """
+
+    learns = True
 
     def __init__(self, model: Any, *, share: float = 0.25) -> None:
         if not 0.0 < share <= 1.0:
-            raise ValueError(f"share is {share}; use a part of the time, above 0 and up to 1")
+            raise ValueError(f"share is {share}; use a fraction of the time above 0 and up to 1")
         self._learning = model
         self._published = model.snapshot()
         self._share = share
-        self._lock = threading.Lock()  # over what is published and what waits, which a checkpoint reads together
+        self._lock = threading.Lock()  # over the snapshot and the unlearned records, which a checkpoint reads together
         self._wake = threading.Event()
-        self._rows: list[LabelledRow] = []  # not in the published model
+        self._unlearned: list[LabelledRecord] = []  # not in the published snapshot
         self._closing = False
         self._error: BaseException | None = None
         self.learned = 0
-        self._thread = threading.Thread(target=self._work, name="anystream: learning", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="anystream: learning", daemon=True)
         self._thread.start()
 
     @property
@@ -177,68 +196,78 @@ class LearnsBeside:
         """The last snapshot."""
         return self._published
 
-    def room(self, answered: int) -> int | None:
-        """No limit."""
+    def records_until_update(self, answered: int) -> int | None:
+        """Return None: a new snapshot may be used at any time."""
         return None
 
-    def submit(self, rows: Sequence[LabelledRow]) -> None:
-        """Hand them over."""
-        if rows:
+    def submit(self, labelled: Sequence[LabelledRecord]) -> None:
+        """Pass labelled records to the thread."""
+        if labelled:
             with self._lock:
-                self._rows.extend(rows)
+                self._unlearned.extend(labelled)
             self._wake.set()
 
-    def turn(self, answered: int, *, ending: bool = False) -> None:
-        """Pass on what went wrong in the other thread."""
+    def update(self, answered: int) -> None:
+        """Raise the error that ended the thread, if there is one."""
         if self._error is not None:
             raise self._error
 
-    def state(self) -> LearnerState:
-        """The last snapshot and what is not in it."""
+    def state(self) -> tuple[Any, dict[str, Any]]:
+        """Return the last snapshot, and the labelled records that are not in it."""
         with self._lock:
-            return LearnerState(self._published, list(self._rows))
+            return self._published, _pack_state(self._unlearned, self.learned)
+
+    def restore(self, state: dict[str, Any], answered: int) -> None:
+        """Continue from the second part of a `state`."""
+        with self._lock:
+            self.learned = state["learned"]
+        self.submit(unpack_labelled(state))
 
     def close(self) -> None:
         """Learn the rest and end the thread."""
         self._closing = True
         self._wake.set()
         self._thread.join()
-        self.turn(0)
+        self.update(0)
 
-    def _work(self) -> None:
+    def _run(self) -> None:
         try:
             while True:
                 self._wake.wait()
                 self._wake.clear()
                 with self._lock:
-                    rows = list(self._rows)
-                if rows:
-                    self._learn(rows)
-                if self._closing and not self._rows:
+                    labelled = list(self._unlearned)
+                if labelled:
+                    self._learn(labelled)
+                if self._closing and not self._unlearned:
                     return
-                if self._closing or self._rows:
+                if self._closing or self._unlearned:
                     self._wake.set()
-        except BaseException as error:  # carried to the engine, whatever it is
+        except BaseException as error:  # raised again by `update`, in the engine's thread
             self._error = error
 
-    def _learn(self, rows: list[LabelledRow]) -> None:
+    def _learn(self, labelled: list[LabelledRecord]) -> None:
         started = time.monotonic()
-        _partial_fit(self._learning, rows)
+        _partial_fit(self._learning, labelled)
         snapshot = self._learning.snapshot()
         with self._lock:
             self._published = snapshot
-            del self._rows[: len(rows)]
-            self.learned += len(rows)
+            del self._unlearned[: len(labelled)]
+            self.learned += len(labelled)
         if not self._closing:
-            pause = (time.monotonic() - started) * (1.0 / self._share - 1.0)
-            _sleep_unless(lambda: self._closing, pause)
+            pause_s = (time.monotonic() - started) * (1.0 / self._share - 1.0)
+            _sleep_unless(lambda: self._closing, pause_s)
 
 
-def _sleep_unless(closing: Any, seconds: float) -> None:
-    until = time.monotonic() + seconds
-    while not closing() and (left := until - time.monotonic()) > 0.0:
-        time.sleep(min(left, 0.02))
+def _pack_state(unlearned: Sequence[LabelledRecord], learned: int) -> dict[str, Any]:
+    return pack_labelled(unlearned) | {"learned": learned}
 
 
-def _partial_fit(model: Any, rows: Sequence[LabelledRow]) -> None:
-    model.partial_fit(np.array([x for x, _ in rows]), np.array([label for _, label in rows]))
+def _sleep_unless(closing: Callable[[], bool], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while not closing() and (left_s := end - time.monotonic()) > 0.0:
+        time.sleep(min(left_s, 0.02))
+
+
+def _partial_fit(model: Any, labelled: Sequence[LabelledRecord]) -> None:
+    model.partial_fit(np.array([x for x, _ in labelled]), np.array([label for _, label in labelled]))

@@ -1,4 +1,4 @@
-"""The bounded queue: earliest deadline first, and a named policy for what does not fit."""
+"""Bounded queue of records: earliest deadline first, with a named policy for overflow."""
 
 from __future__ import annotations
 
@@ -8,75 +8,74 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.connectors.items import Items
+from anystream.runtime.records import Records
 
-Overflow = Literal["block", "answer_now", "shed_oldest", "shed_newest"]
-OVERFLOW_POLICIES: tuple[str, ...] = get_args(Overflow)
-_MOST_PARTS = 64  # more are joined, so that walking over them stays quick and what they were cut from can go
+OverflowPolicy = Literal["block", "answer_now", "shed_oldest", "shed_newest"]
+OVERFLOW_POLICIES: tuple[str, ...] = get_args(OverflowPolicy)
+_MAX_PARTS = 64  # more are concatenated: iterating over them stays quick, and the arrays they were cut from are freed
 
 
-class ItemQueue:
-    """Elements that wait for their answer, in the order of their deadlines; equal ones in the order of arrival.
+class RecordQueue:
+    """Records that wait to be classified, in the order of their deadlines; equal ones in the order of arrival.
 
     Parameters
     ----------
     capacity : int, default=10_000
-        Most elements that wait.
+        Maximum number of records in the queue.
     overflow : {"block", "answer_now", "shed_oldest", "shed_newest"}, default="block"
-        What happens when there are more. ``"block"``: they stay in the source until there is room (back-pressure;
-        nothing is ever lost). ``"answer_now"``: those that do not fit are answered at budget 0, at once.
-        ``"shed_oldest"`` and ``"shed_newest"``: the longest-waiting, or the last to come, are given up; the engine
-        counts them and sends them to the dead letters.
+        The policy for more records than that. ``"block"``: they stay in the source until there are free slots
+        (back-pressure; nothing is lost). ``"answer_now"``: the newest are evicted and classified at budget 0, at once.
+        ``"shed_oldest"`` and ``"shed_newest"``: the oldest, or the newest, are evicted unanswered; the engine counts
+        them and sends them to the dead letters.
     """
 
-    def __init__(self, capacity: int = 10_000, overflow: Overflow = "block") -> None:
+    def __init__(self, capacity: int = 10_000, overflow: OverflowPolicy = "block") -> None:
         if capacity < 1:
-            raise ValueError(f"capacity is {capacity}; a queue holds at least one element")
+            raise ValueError(f"capacity is {capacity}; use 1 or more records")
         if overflow not in OVERFLOW_POLICIES:
             raise ValueError(f"overflow is {overflow!r}; use one of {', '.join(OVERFLOW_POLICIES)}")
         self.capacity = capacity
-        self.overflow: Overflow = overflow
-        self._parts: deque[Items] = deque()  # each sorted, and no deadline before those of the part in front of it
+        self.overflow: OverflowPolicy = overflow
+        self._parts: deque[Records] = deque()  # each sorted, and no deadline before those of the part in front of it
         self._length = 0
 
     def __len__(self) -> int:
         return self._length
 
     @property
-    def room(self) -> int:
-        """How many more elements fit."""
+    def free_slots(self) -> int:
+        """How many more records fit."""
         return self.capacity - self._length
 
-    def push(self, items: Items) -> Items:
-        """Let elements wait; answer those that did not fit, which the policy chose."""
-        self._insert(items)
+    def enqueue(self, records: Records) -> Records:
+        """Enqueue records; return those that the overflow policy evicted."""
+        self._insert(records)
         surplus = self._length - self.capacity
         if surplus <= 0:
-            return items.take(slice(0, 0))
-        if self.overflow == "shed_oldest":
-            return self.take(np.argsort(self._column("sequence"), kind="stable")[:surplus])
-        return self.take(np.argsort(self._column("sequence"), kind="stable")[-surplus:])
+            return records.take(slice(0, 0))
+        by_age = np.argsort(self._column("sequence"), kind="stable")
+        return self.dequeue(by_age[:surplus] if self.overflow == "shed_oldest" else by_age[-surplus:])
 
     def deadlines(self) -> NDArray[np.float64]:
-        """The deadlines of all elements, ascending."""
+        """Return the deadlines of all records, ascending."""
         return self._column("deadline")
 
     def arrivals(self) -> NDArray[np.float64]:
-        """The arrivals of all elements, in the order of the queue."""
+        """Return the arrivals of all records, in the order of the queue."""
         return self._column("arrival")
 
     def offsets(self) -> NDArray[np.int64]:
-        """The offsets of all elements, in the order of the queue."""
+        """Return the offsets of all records, in the order of the queue."""
         return self._column("offset")
 
-    def items(self) -> Items:
-        """All elements, which stay where they are."""
-        return self._whole()
+    def records(self) -> Records:
+        """Return all records without removing them."""
+        return self._concatenate_parts()
 
-    def take(self, rows: int | slice | NDArray[np.int64]) -> Items:
-        """Remove elements and answer them: so many from the front, those of a slice, or any by their places."""
+    def dequeue(self, rows: int | slice | NDArray[np.int64]) -> Records:
+        """Remove and return records: that many from the front, those of a slice, or those at given positions."""
         if isinstance(rows, np.ndarray):
-            whole = self._whole()
+            whole = self._concatenate_parts()
             stay = np.ones(len(whole), dtype=np.bool_)
             stay[rows] = False
             self._parts = deque([whole.take(stay)])
@@ -87,10 +86,10 @@ class ItemQueue:
         taken = self._pop(last - first)
         self._parts.extendleft(reversed(before))
         self._length -= sum(map(len, taken))
-        return Items.joined(taken) if taken else Items.none()
+        return Records.concatenate(taken) if taken else Records.empty()
 
-    def _pop(self, wanted: int) -> list[Items]:
-        """The parts with the first `wanted` elements; the last of them is cut if need be."""
+    def _pop(self, wanted: int) -> list[Records]:
+        """Remove and return the parts with the first `wanted` records; the last of them is cut if necessary."""
         popped = []
         while wanted > 0:
             part = self._parts.popleft()
@@ -101,27 +100,27 @@ class ItemQueue:
             wanted -= len(part)
         return popped
 
-    def _insert(self, items: Items) -> None:
-        if len(items) == 0:
+    def _insert(self, records: Records) -> None:
+        if len(records) == 0:
             return
-        self._length += len(items)
-        if np.any(items.deadline[1:] < items.deadline[:-1]):
-            items = items.take(np.argsort(items.deadline, kind="stable"))
+        self._length += len(records)
+        if np.any(records.deadline[1:] < records.deadline[:-1]):
+            records = records.take(np.argsort(records.deadline, kind="stable"))
         while self._parts and len(self._parts[-1]) == 0:
             self._parts.pop()
-        if self._parts and items.deadline[0] < self._parts[-1].deadline[-1]:
-            whole = Items.joined([*self._parts, items])
+        if self._parts and records.deadline[0] < self._parts[-1].deadline[-1]:
+            whole = Records.concatenate([*self._parts, records])
             order = np.lexsort((whole.sequence, whole.deadline))
             self._parts = deque([whole.take(order)])
         else:
-            self._parts.append(items)
-            if len(self._parts) > _MOST_PARTS:
-                self._whole()
+            self._parts.append(records)
+            if len(self._parts) > _MAX_PARTS:
+                self._concatenate_parts()
 
-    def _whole(self) -> Items:
+    def _concatenate_parts(self) -> Records:
         if len(self._parts) > 1:
-            self._parts = deque([Items.joined(list(self._parts))])
-        return self._parts[0] if self._parts else Items.none()
+            self._parts = deque([Records.concatenate(list(self._parts))])
+        return self._parts[0] if self._parts else Records.empty()
 
     def _column(self, name: str) -> NDArray[Any]:
         columns: list[NDArray[Any]] = [getattr(part, name) for part in self._parts]

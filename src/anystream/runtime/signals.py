@@ -1,4 +1,4 @@
-"""A graceful end when the system or the user asks for one."""
+"""Graceful end of a run on SIGINT and SIGTERM."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from anystream.runtime.engine import Engine
 
 @contextmanager
 def stop_on_signals(engine: Engine) -> Iterator[None]:
-    """Stop the engine on SIGINT and SIGTERM: what was taken is answered, flushed and acknowledged.
+    """Stop the engine on SIGINT and SIGTERM: the records that were taken are classified, flushed and acknowledged.
 
-    A second SIGINT ends it at once. Only the main thread may use this.
+    A second SIGINT ends the program at once. Only the main thread may use this.
     """
-    before: dict[int, Any] = {}
+    previous: dict[int, Any] = {}
 
     def stop(number: int, frame: FrameType | None) -> None:
         engine.stop()
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        before[number] = signal.signal(number, stop)
+        previous[number] = signal.signal(number, stop)
     try:
         yield
     finally:
-        for stopped, handler in before.items():
-            signal.signal(stopped, handler)
+        for changed, handler in previous.items():
+            signal.signal(changed, handler)

@@ -1,8 +1,9 @@
-"""The same engine on a simulated clock: how a model would do under some traffic on some machine."""
+"""Simulation of the engine: a model under given traffic on a given machine, in simulated time."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,31 +12,31 @@ from numpy.typing import NDArray
 
 from anystream.anytime.answer import Answer
 from anystream.anytime.budget import Budget
-from anystream.connectors.items import Items
-from anystream.connectors.protocols import Answers, Polled
 from anystream.runtime.clock import SimulatedClock
-from anystream.runtime.engine import Engine
-from anystream.runtime.queue import ItemQueue, Overflow
+from anystream.runtime.contracts import AnsweredRecords, PollResult
+from anystream.runtime.engine import Engine, Turn
+from anystream.runtime.queue import OverflowPolicy, RecordQueue
+from anystream.runtime.records import Records
 from anystream.runtime.replay import Replay, at_times
-from anystream.runtime.schedulers.protocol import Scheduler
+from anystream.runtime.schedulers.contract import Scheduler
 from anystream.runtime.step_cost import fit_costs
 from anystream.runtime.summary import Summary
 
 
 @dataclass(frozen=True, slots=True)
 class MachineCost:
-    """Seconds that work takes: per call, per record of a batch, and per step.
+    """Cost of work in seconds: per call, per record of a batch, and per step.
 
-    `of` a model and a machine it is measured by `measure`; `scaled(2.0)` is a machine twice as fast.
+    `measure` returns the costs of a model on this machine; `scale(2.0)` those on a machine twice as fast.
     """
 
-    call: float
-    record: float
-    step: float
+    call_s: float
+    record_s: float
+    step_s: float
 
     @classmethod
     def measure(cls, model: Any, X: NDArray[np.float64], *, repeats: int = 5) -> MachineCost:
-        """Ask the model a few batches of different sizes and depths, and take the best of some repeats.
+        """Time batches of different sizes and depths, and use the shortest time of each.
 
         Parameters
         ----------
@@ -44,42 +45,42 @@ class MachineCost:
         X : array of shape (n_records, n_features)
             Typical records.
         repeats : int, default=5
-            How often each batch is asked.
+            How often each batch is classified.
         """
-        found = []
+        measured = []
         for n in (1, 32, 256, 2048):
-            rows = np.ascontiguousarray(X[np.arange(n) % len(X)])
+            batch = np.ascontiguousarray(X[np.arange(n) % len(X)])
             for steps in (0, 10, 50):
-                times = []
+                times_s = []
                 for _ in range(repeats):
                     began = time.perf_counter()
-                    answer = model.classify(rows, budget=steps)
-                    times.append(time.perf_counter() - began)
-                found.append((n, int(answer.steps.sum()), min(times)))
-        return cls(*(max(cost, 1e-9) for cost in fit_costs(found)))
+                    answer = model.classify(batch, budget=steps)
+                    times_s.append(time.perf_counter() - began)
+                measured.append((n, int(answer.steps.sum()), min(times_s)))
+        return cls(*(max(cost, 1e-9) for cost in fit_costs(measured)))
 
-    def scaled(self, speed: float) -> MachineCost:
-        """The costs on a machine `speed` times as fast."""
-        return MachineCost(self.call / speed, self.record / speed, self.step / speed)
+    def scale(self, speed: float) -> MachineCost:
+        """Return the costs on a machine `speed` times as fast."""
+        return MachineCost(self.call_s / speed, self.record_s / speed, self.step_s / speed)
 
-    def capacity(self, steps: float) -> float:
-        """Records per second at `steps` steps each, in large batches."""
-        return 1.0 / (self.record + steps * self.step)
+    def records_per_s(self, steps: float) -> float:
+        """Return the throughput at `steps` steps per record, in large batches."""
+        return 1.0 / (self.record_s + steps * self.step_s)
 
 
 class SimulatedModel:
     """A model whose work takes simulated time.
 
-    Its answers are real; a limit in seconds is turned into the steps that it would allow.
+    Its answers are real; a time limit is turned into the steps that it would allow.
 
     Parameters
     ----------
     model : anytime classifier
-        What answers.
+        The classifier.
     clock : SimulatedClock
-        It moves on by the cost of each answer.
+        It advances by the cost of each call.
     cost : MachineCost
-        What work costs.
+        The cost of work.
     """
 
     def __init__(self, model: Any, clock: SimulatedClock, cost: MachineCost) -> None:
@@ -91,128 +92,128 @@ class SimulatedModel:
         return getattr(self._model, name)
 
     def classify(self, X: NDArray[np.float64], *, budget: Budget) -> Answer:
-        """Answers, and the time that they would take."""
+        """Classify records, and advance the clock by the time that it would take."""
         steps, n = budget.steps, len(X)
         if budget.until is not None and n:
-            left = (budget.until - self._clock.now() - self._cost.call) / n - self._cost.record
-            affordable = max(int(left / self._cost.step), 0)
+            left_s = (budget.until - self._clock.now() - self._cost.call_s) / n - self._cost.record_s
+            affordable = max(int(left_s / self._cost.step_s), 0)
             steps = affordable if steps is None else min(steps, affordable)
         answer: Answer = self._model.classify(X, budget=Budget(steps=steps))
-        seconds = self._cost.call + n * self._cost.record + float(answer.steps.sum()) * self._cost.step
+        seconds = self._cost.call_s + n * self._cost.record_s + float(answer.steps.sum()) * self._cost.step_s
         self._clock.sleep(seconds)
         return Answer(answer.labels, answer.proba, answer.steps, answer.certified, seconds)
 
 
-class EndlessRows:
-    """The rows of a table over and over, as a source.
+class RepeatingSource:
+    """A source that repeats the records of a table.
 
     Parameters
     ----------
     X, y : array
         Records and, if known, their labels.
     n_records : int
-        How many records there are in all.
+        Number of records in all.
     """
 
     def __init__(self, X: NDArray[np.float64], y: Any | None, n_records: int) -> None:
         self._X = np.ascontiguousarray(X, dtype=np.float64)
         self._labels = None if y is None else np.asarray(y, dtype=object)
-        self._n = n_records
+        self._n_records = n_records
         self.offset = 0
 
     @property
     def done(self) -> bool:
-        """All records were polled."""
-        return self.offset >= self._n
+        """Whether all records were polled."""
+        return self.offset >= self._n_records
 
-    def poll(self, most: int) -> Polled:
-        """The next rows."""
-        numbers = np.arange(self.offset, min(self.offset + most, self._n))
+    def poll(self, max_records: int) -> PollResult:
+        """Return the next records."""
+        numbers = np.arange(self.offset, min(self.offset + max_records, self._n_records))
         self.offset += len(numbers)
         rows = numbers % len(self._X)
         label = None if self._labels is None else self._labels[rows]
-        return Polled(Items.of(self._X[rows], offset=numbers, label=label))
+        return PollResult(Records.from_features(self._X[rows], offset=numbers, label=label))
 
     def wait(self, seconds: float) -> None:
-        """Everything is ready."""
+        """Return at once: all records are ready."""
 
     def seek(self, offset: int) -> None:
-        """Go on from record `offset`."""
+        """Continue from record `offset`."""
         self.offset = offset
 
     def acknowledge(self, offset: int) -> None:
-        """Nothing to forget."""
+        """Do nothing: the table stays in memory."""
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to release."""
 
 
-class Nowhere:
-    """A sink that keeps nothing: the summary has the figures."""
+class NullSink:
+    """A sink that drops all answers: the summary has the figures."""
 
-    def write(self, answers: Answers) -> None:
+    def write(self, answers: AnsweredRecords) -> None:
         """Drop the answers."""
 
     def flush(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
-    def position(self) -> int:
-        """Nowhere."""
+    def sync(self) -> int:
+        """Return 0: nothing was written."""
         return 0
 
     def rewind(self, position: int) -> None:
-        """Nothing to take back."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing."""
 
 
 def simulate(
     model: Any,
-    times: NDArray[np.float64],
+    arrival_times_s: NDArray[np.float64],
     X: NDArray[np.float64],
     y: Any | None = None,
     *,
     scheduler: Scheduler,
     cost: MachineCost,
-    within: float | None = None,
+    within_s: float | None = None,
     capacity: int = 100_000,
-    overflow: Overflow = "block",
+    overflow: OverflowPolicy = "block",
     batch_s: float = 0.004,
-    observer: Any = None,
+    observer: Callable[[Turn], None] | None = None,
 ) -> Summary:
     """Run the engine under given traffic in simulated time.
 
     Parameters
     ----------
     model : anytime classifier
-        What answers.
-    times : array
+        The classifier.
+    arrival_times_s : array
         Ascending instants, in seconds, at which records arrive; see `anystream.runtime.workloads`.
     X, y : array
         Records, repeated as often as needed, and their labels if known.
     scheduler : Scheduler
-        Who is answered next and with how many steps.
+        Decides which records are classified next and with how many steps.
     cost : MachineCost
-        What work costs on the machine in question.
-    within : float, optional
-        Seconds from arrival in which an answer is due.
+        The cost of work on the simulated machine.
+    within_s : float, optional
+        Seconds from arrival to the deadline.
     capacity, overflow
-        Of the queue; see `ItemQueue`.
+        Of the queue; see `RecordQueue`.
     batch_s : float, default=0.004
         Seconds that a batch should take.
     observer : callable, optional
         Called with a `Turn` after every turn.
     """
     clock = SimulatedClock()
-    source = Replay(EndlessRows(X, y, len(times)), at_times(times), clock)
+    source = Replay(RepeatingSource(X, y, len(arrival_times_s)), at_times(arrival_times_s), clock)
     engine = Engine(
         SimulatedModel(model, clock, cost),
         source,
-        Nowhere(),
+        NullSink(),
         scheduler=scheduler,
-        within=within,
-        queue=ItemQueue(capacity, overflow),
+        within_s=within_s,
+        queue=RecordQueue(capacity, overflow),
         clock=clock,
         batch_s=batch_s,
         observer=observer,

@@ -1,4 +1,4 @@
-"""What a batch costs in seconds, learned from the batches before it."""
+"""Cost of a batch in seconds, estimated from the batches before it."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ from operator import mul
 
 import numpy as np
 
-_PRIOR = (50e-6, 5e-6, 1e-6)  # seconds per call, record and step: a guess that the first batches correct
-_LEAST = (20e-6, 0.2e-6, 20e-9)  # what is measured as less counts as this
+_PRIOR_S = (50e-6, 5e-6, 1e-6)  # seconds per call, record and step: a guess that the first batches correct
+_MIN_S = (20e-6, 0.2e-6, 20e-9)  # smaller measurements count as this
 _DRIFT = 0.05  # how much a cost may change from one batch to the next, relative to itself
-_HELD_UP = 0.03  # part of a batch's time that may be a delay which every call has since, however small, and
-_SUSPECT = 0.6  # this much of what was not foreseen of late
-_SURPRISE_RATE = 0.2  # weight of the last batch in what is "of late"
+_CALL_DELAY = 0.03  # fraction of a batch's time that may be a new delay of every call, even without any surprise, plus
+_SURPRISE_WEIGHT = 0.6  # this much of the surprise
+_SURPRISE_RATE = 0.2  # weight of the last batch in the average that is the surprise
 _NOISE = 0.2  # relative error of one measurement
 _OUTLIER = 3.0  # a measurement further off than this many deviations counts as that far off
-_HISTORY_S = 0.3  # seconds of work after which the average over history has forgotten the most part
-_WIDEST = 3.0  # uncertainty of a cost never grows beyond this, relative to itself
-_THREE = range(3)
+_HISTORY_S = 0.3  # seconds of work after which the weight in the average over history falls to 1/e
+_MAX_UNCERTAINTY = 3.0  # maximum uncertainty of a cost, relative to itself
+_COSTS = range(3)
 
 
 def fit_costs(measurements: Sequence[tuple[int, int, float]]) -> tuple[float, float, float]:
-    """Seconds per call, record and step that explain batches of (records, steps, seconds) best, in relative error."""
+    """Return the seconds per call, record and step that explain batches of (records, steps, seconds) best.
+
+    The fit minimises relative errors, under costs of 0 or more.
+    """
     from scipy.optimize import nnls
 
     uses = np.array([[1.0, records, steps] for records, steps, _ in measurements])
@@ -34,84 +37,86 @@ def fit_costs(measurements: Sequence[tuple[int, int, float]]) -> tuple[float, fl
 class StepCost:
     """The cost model t = call + record · n + step · S of a batch of n records that takes S steps in all.
 
-    Each batch corrects the three costs, so they follow the machine: other work beside it, a model that grows, more
+    Each batch corrects the three costs, so they follow the machine: other work on it, a model that grows, more
     threads. (A Kalman filter over a random walk, in plain numbers: three are too few for arrays.) Errors are relative,
-    so that long batches do not drown short ones. When batches take longer than they should, the call is suspected
-    first: to lay a delay that every call has to the records would make the next batch smaller, and the share of each
-    record in the delay larger, without end.
+    so that long batches do not dominate short ones. When batches take longer than expected, the excess is attributed to
+    the call first. Attributing a delay that every call has to the records would make the next batch smaller, and the
+    share of each record in the delay larger, without end.
 
     Parameters
     ----------
-    call, record, step : float
+    call_s, record_s, step_s : float
         First guesses, in seconds.
 
     Attributes
     ----------
-    call, record, step : float
-        What is believed now: seconds per batch, however small; per record at budget 0; per step of one record.
-    average : float
-        Seconds per step of late, all that was measured counted in: t' of the LOCUST paper, which counts samples and
-        nothing else.
+    call_s, record_s, step_s : float
+        Present estimates: seconds per batch of any size; per record at budget 0; per step of one record.
+    average_step_s : float
+        Seconds per step over the last third of a second of work, with all measured time counted as time of steps: t' of
+        the LOCUST paper.
     """
 
-    def __init__(self, call: float = _PRIOR[0], record: float = _PRIOR[1], step: float = _PRIOR[2]) -> None:
-        self.call, self.record, self.step = call, record, step
-        if not min(call, record, step) > 0.0:
-            raise ValueError(f"costs are {[call, record, step]}; give positive numbers of seconds")
-        self._floor = [min(cost, least) * 1e-3 for cost, least in zip((call, record, step), _LEAST, strict=True)]
-        self._uncertainty = [[call**2, 0.0, 0.0], [0.0, record**2, 0.0], [0.0, 0.0, step**2]]
-        self._surprise = 0.0  # part of the time of late that was not foreseen
+    def __init__(self, call_s: float = _PRIOR_S[0], record_s: float = _PRIOR_S[1], step_s: float = _PRIOR_S[2]) -> None:
+        self.call_s, self.record_s, self.step_s = call_s, record_s, step_s
+        if not min(call_s, record_s, step_s) > 0.0:
+            raise ValueError(f"costs are {[call_s, record_s, step_s]}; use positive numbers of seconds")
+        costs = (call_s, record_s, step_s)
+        self._floor = [min(cost, smallest) * 1e-3 for cost, smallest in zip(costs, _MIN_S, strict=True)]
+        self._uncertainty = [[call_s**2, 0.0, 0.0], [0.0, record_s**2, 0.0], [0.0, 0.0, step_s**2]]
+        self._surprise = 0.0  # average fraction of the last batches' time that was not expected
         self._seconds = 0.0
         self._steps = 0.0
-        self.measured = 0
 
     @classmethod
-    def fitted(cls, measurements: Sequence[tuple[int, int, float]]) -> StepCost:
-        """Costs that begin where batches of (records, steps, seconds) say."""
+    def fit(cls, measurements: Sequence[tuple[int, int, float]]) -> StepCost:
+        """Return costs that start from measured batches of (records, steps, seconds)."""
         found = fit_costs(measurements)
-        return cls(*(max(cost, least) for cost, least in zip(found, _LEAST, strict=True)))
+        return cls(*(max(cost, smallest) for cost, smallest in zip(found, _MIN_S, strict=True)))
 
     @property
-    def average(self) -> float:
+    def average_step_s(self) -> float:
         """Seconds per step in the history of the stream, set-up included; t' of Eq. 8."""
-        return self._seconds / self._steps if self._steps else self.step
+        return self._seconds / self._steps if self._steps else self.step_s
 
-    def of(self, records: float, steps_each: float) -> float:
-        """Seconds that a batch will take."""
-        return self.call + records * (self.record + steps_each * self.step)
+    def estimate_s(self, records: float, steps_each: float) -> float:
+        """Return the expected seconds of a batch."""
+        return self.call_s + records * (self.record_s + steps_each * self.step_s)
 
     def update(self, records: int, steps: int, seconds: float, *, calls: int = 1) -> None:
-        """A batch of `records` records took `steps` steps in all, and `seconds`; `calls` of them, if it was several."""
+        """Correct the costs by a measurement: `calls` calls with `records` records and `steps` steps in all."""
         if records < 1 or not seconds > 0.0:
             return
-        self.measured += 1
         kept = math.exp(-seconds / _HISTORY_S)
         self._seconds = kept * self._seconds + seconds
         self._steps = kept * self._steps + steps
-        costs, spread = (self.call, self.record, self.step), self._uncertainty
-        usual = min(seconds, _OUTLIER * self.of(records, steps / records))
-        shrink = []
-        for i, (cost, least) in enumerate(zip(costs, _LEAST, strict=True)):
-            scale = max(cost, least)
-            spread[i][i] += (_DRIFT * scale) ** 2
-            if i == 0:
-                spread[0][0] += ((_HELD_UP + _SUSPECT * max(self._surprise, 0.0)) * usual) ** 2
-                scale = max(scale, usual)
-            shrink.append(min(1.0, _WIDEST * scale / math.sqrt(spread[i][i])))
-        for i in _THREE:
-            for j in _THREE:
-                spread[i][j] *= shrink[i] * shrink[j]
+        self._widen_uncertainty(min(seconds, _OUTLIER * self.estimate_s(records, steps / records)))
 
+        costs, spread = (self.call_s, self.record_s, self.step_s), self._uncertainty
         use = (calls / seconds, records / seconds, steps / seconds)  # the prediction is use · costs, the measurement 1
         gain = [sum(map(mul, row, use)) for row in spread]
         variance = sum(map(mul, use, gain)) + _NOISE**2
-        most = _OUTLIER * math.sqrt(variance)
+        max_error = _OUTLIER * math.sqrt(variance)
         error = 1.0 - sum(map(mul, use, costs))
         self._surprise += _SURPRISE_RATE * (min(max(error, -1.0), 1.0) - self._surprise)
-        weight = min(max(error, -most), most) / variance
-        self.call, self.record, self.step = (
+        weight = min(max(error, -max_error), max_error) / variance
+        self.call_s, self.record_s, self.step_s = (
             max(cost + weight * change, floor) for cost, change, floor in zip(costs, gain, self._floor, strict=True)
         )
-        for i in _THREE:
-            for j in _THREE:
+        for i in _COSTS:
+            for j in _COSTS:
                 spread[i][j] -= gain[i] * gain[j] / variance
+
+    def _widen_uncertainty(self, usual_s: float) -> None:
+        """Add what the costs may have changed since the last batch, up to a maximum; `usual_s` is the batch's time."""
+        spread, shrink = self._uncertainty, []
+        for i, (cost, smallest) in enumerate(zip((self.call_s, self.record_s, self.step_s), _MIN_S, strict=True)):
+            scale = max(cost, smallest)
+            spread[i][i] += (_DRIFT * scale) ** 2
+            if i == 0:
+                spread[0][0] += ((_CALL_DELAY + _SURPRISE_WEIGHT * max(self._surprise, 0.0)) * usual_s) ** 2
+                scale = max(scale, usual_s)
+            shrink.append(min(1.0, _MAX_UNCERTAINTY * scale / math.sqrt(spread[i][i])))
+        for i in _COSTS:
+            for j in _COSTS:
+                spread[i][j] *= shrink[i] * shrink[j]

@@ -1,37 +1,37 @@
-"""The account of a run: every record that was taken ends in exactly one place."""
+"""Account of a run: every record that was taken, and every label, ends in exactly one place."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from copy import copy
-from dataclasses import dataclass, field
+from copy import copy, deepcopy
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.connectors.items import Reject
+from anystream.runtime.records import RejectedRecord
 
-_SHORTEST_S, _LONGEST_S, _BINS = 1e-6, 1e5, 1100  # waiting times by factors of 1.023
-_FIRST_BAD = 3  # bad records that are described
-_BINS_PER_E = (_BINS - 1) / math.log(_LONGEST_S / _SHORTEST_S)
+_MIN_WAIT_S, _MAX_WAIT_S, _BINS = 1e-6, 1e5, 1100  # waiting times are counted in bins that grow by factors of 1.023
+_BINS_PER_E = (_BINS - 1) / math.log(_MAX_WAIT_S / _MIN_WAIT_S)
+_MAX_DESCRIBED = 3  # bad records that are described in words
 
 
 @dataclass(slots=True)
 class Summary:
-    """What became of the records, and how long they waited.
+    """What became of the records and labels, and how long the records waited.
 
     Attributes
     ----------
     taken : int
-        Records that came from the source, bad ones included: ``answered + shed + dead + waiting``.
+        Records that came from the source, malformed ones included: ``answered + shed + dead_letters + waiting``.
     answered, on_time, late : int
-        Records that were answered; of them, by their deadline and after it.
+        Records that were classified; of them, by their deadline and after it.
     shed : int
-        Records that the queue gave up.
-    dead : int
-        Records that could not be read or answered.
+        Records that the queue evicted unanswered.
+    dead_letters : int
+        Records that could not be read or classified.
     steps : int
         Steps of all answers.
     certified : int
@@ -39,11 +39,22 @@ class Summary:
     labelled : int
         Records, of those taken, that carried their label.
     judged, right, right_on_time : int
-        Answers to such records; of them, those that agreed with the label; of these, those in time.
+        Answers to such records; of them, those that agreed with the label; of these, those by their deadline.
     waited_s : float
-        Seconds that all answers took from arrival, added up.
+        Sum of the seconds from arrival to answer.
     first_bad : list of str
-        Where the first few records are that could not be read or answered, and why.
+        Where the first few records are that could not be read or classified, and why.
+    labels_received : int
+        Labels that came from the label source: ``labels_matched + labels_evicted + labels_pending``.
+    labels_matched, labels_evicted, labels_pending : int
+        Of them, those that were matched with their record; those that were dropped before their record came; those that
+        still wait for it.
+    labels_rejected : int
+        Label records that could not be read. They go to the dead letters, but are not records of the stream.
+    first_bad_labels : list of str
+        Where the first few of them are, and why.
+    unlabelled_evicted, unlabelled_pending : int
+        Classified records whose label did not come before they were dropped; those that still wait for it.
     """
 
     taken: int = 0
@@ -51,7 +62,7 @@ class Summary:
     on_time: int = 0
     late: int = 0
     shed: int = 0
-    dead: int = 0
+    dead_letters: int = 0
     steps: int = 0
     certified: int = 0
     labelled: int = 0
@@ -60,33 +71,49 @@ class Summary:
     right_on_time: int = 0
     waited_s: float = 0.0
     first_bad: list[str] = field(default_factory=list)
+    labels_received: int = 0
+    labels_matched: int = 0
+    labels_evicted: int = 0
+    labels_pending: int = 0
+    labels_rejected: int = 0
+    first_bad_labels: list[str] = field(default_factory=list)
+    unlabelled_evicted: int = 0
+    unlabelled_pending: int = 0
     _waits: NDArray[np.int64] = field(default_factory=lambda: np.zeros(_BINS, dtype=np.int64), repr=False)
-
-    def add_bad(self, rejects: Sequence[Reject]) -> None:
-        """Count records that could not be read or answered."""
-        self.dead += len(rejects)
-        self.first_bad += [reject.described() for reject in rejects[: _FIRST_BAD - len(self.first_bad)]]
-
-    def add_waits(self, waited: NDArray[np.float64]) -> None:
-        """Count waiting times, in seconds."""
-        self.waited_s += float(waited.sum())
-        times_shortest = np.minimum(np.maximum(waited, _SHORTEST_S), _LONGEST_S) * (1.0 / _SHORTEST_S)
-        self._waits += np.bincount((np.log(times_shortest) * _BINS_PER_E).astype(np.int64), minlength=_BINS)
-
-    def wait_quantile(self, q: float) -> float:
-        """The waiting time in seconds that a part `q` of the answers did not exceed, to about 2 %; NaN without any."""
-        if self.answered == 0:
-            return float("nan")
-        place = int(np.searchsorted(np.cumsum(self._waits), q * self._waits.sum()))
-        return float(_SHORTEST_S * (_LONGEST_S / _SHORTEST_S) ** (min(place + 1, _BINS - 1) / (_BINS - 1)))
 
     @property
     def waiting(self) -> int:
-        """Records that were taken and are not done with yet."""
-        return self.taken - self.answered - self.shed - self.dead
+        """Records that were taken and are neither answered nor dropped yet."""
+        return self.taken - self.answered - self.shed - self.dead_letters
+
+    def add_rejected(self, rejected: Sequence[RejectedRecord]) -> None:
+        """Count records that could not be read or classified."""
+        self.dead_letters += len(rejected)
+        _describe_first(rejected, self.first_bad)
+
+    def add_rejected_labels(self, rejected: Sequence[RejectedRecord]) -> None:
+        """Count label records that could not be read."""
+        self.labels_rejected += len(rejected)
+        _describe_first(rejected, self.first_bad_labels)
+
+    def add_waits(self, waited_s: NDArray[np.float64]) -> None:
+        """Count waiting times."""
+        self.waited_s += float(waited_s.sum())
+        relative = np.minimum(np.maximum(waited_s, _MIN_WAIT_S), _MAX_WAIT_S) * (1.0 / _MIN_WAIT_S)
+        self._waits += np.bincount((np.log(relative) * _BINS_PER_E).astype(np.int64), minlength=_BINS)
+
+    def wait_quantile(self, q: float) -> float:
+        """Return the waiting time in seconds that a fraction `q` of the answers did not exceed, to about 2 %.
+
+        NaN without any answer.
+        """
+        if self.answered == 0:
+            return float("nan")
+        place = int(np.searchsorted(np.cumsum(self._waits), q * self._waits.sum()))
+        return float(_MIN_WAIT_S * (_MAX_WAIT_S / _MIN_WAIT_S) ** (min(place + 1, _BINS - 1) / (_BINS - 1)))
 
     def to_json(self) -> dict[str, Any]:
-        """The figures, for people and programs."""
+        """Return the figures for people and programs; those about labels only if there was a label source."""
         answered = max(self.answered, 1)
         figures: dict[str, Any] = {
             "taken": self.taken,
@@ -94,7 +121,7 @@ class Summary:
             "on_time": self.on_time,
             "late": self.late,
             "shed": self.shed,
-            "dead_letters": self.dead,
+            "dead_letters": self.dead_letters,
             "steps_per_record": round(self.steps / answered, 3),
             "certified": self.certified,
         }
@@ -107,31 +134,38 @@ class Summary:
         if self.judged:
             figures["accuracy"] = round(self.right / self.judged, 6)
             figures["on_time_accuracy"] = round(self.right_on_time / self.labelled, 6)
+        if any(getattr(self, name) for name in _LABEL_COUNTS):
+            figures |= {name: getattr(self, name) for name in _LABEL_COUNTS}
+        if self.first_bad_labels:
+            figures["first_bad_labels"] = self.first_bad_labels
         return figures
 
+    def copy(self) -> Summary:
+        """Return a copy that does not change with this summary."""
+        return deepcopy(self)
+
     def state(self) -> dict[str, Any]:
-        """Everything, for a checkpoint."""
-        return {name: copy(getattr(self, name)) for name in _KEPT} | {"waits": self._waits.tolist()}
+        """Return all counts, for a checkpoint."""
+        return {name: copy(getattr(self, name)) for name in _COUNTS} | {"waits": self._waits.tolist()}
 
-    @classmethod
-    def restored(cls, state: dict[str, Any]) -> Summary:
-        """The account that `state` was taken of."""
-        return cls(**{name: state[name] for name in _KEPT}, _waits=np.array(state["waits"], dtype=np.int64))
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a `state`."""
+        for name in _COUNTS:
+            setattr(self, name, copy(state[name]))
+        self._waits = np.array(state["waits"], dtype=np.int64)
 
 
-_KEPT = (
-    "taken",
-    "answered",
-    "on_time",
-    "late",
-    "shed",
-    "dead",
-    "steps",
-    "certified",
-    "labelled",
-    "judged",
-    "right",
-    "right_on_time",
-    "waited_s",
-    "first_bad",
+_COUNTS = tuple(found.name for found in fields(Summary) if found.name != "_waits")
+_LABEL_COUNTS = (
+    "labels_received",
+    "labels_matched",
+    "labels_evicted",
+    "labels_pending",
+    "labels_rejected",
+    "unlabelled_evicted",
+    "unlabelled_pending",
 )
+
+
+def _describe_first(rejected: Sequence[RejectedRecord], described: list[str]) -> None:
+    described += [found.describe() for found in rejected[: _MAX_DESCRIBED - len(described)]]

@@ -1,4 +1,4 @@
-"""As many steps as everyone in the queue can have and still be in time."""
+"""Equal shares: as many steps as every queued record can have without any missing its deadline."""
 
 from __future__ import annotations
 
@@ -8,120 +8,137 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream.anytime.answer import Answer
-from anystream.connectors.items import Items
-from anystream.runtime.schedulers.early_ends import EarlyEnds
-from anystream.runtime.schedulers.protocol import AnswersOnce, Plan, Situation, capped, check_most
+from anystream.runtime.records import Records
+from anystream.runtime.schedulers.contract import (
+    BatchPlan,
+    SchedulerContext,
+    SingleRound,
+    check_max_steps,
+    limit_steps,
+)
+from anystream.runtime.schedulers.early_stops import EarlyStops
 
-_MARGIN = 1.5  # a batch may last this much longer than expected before the clock ends it, or
-_SLICE = 0.25  # this part of the time that its first record has left; no batch is meant to take longer
-_MOST_GIVEN, _LEAST_GIVEN = 0.95, 0.05  # bounds of the part of the time that is given out: estimates err
-_LATE_IN_TIME = 0.75  # answers that took more than this part of their time were too close
-_SHORTEST_S = 0.0002
-_FULLEST = 0.5  # part of the queue that may fill
-_UNKNOWN = 1000.0  # steps of an answer that nothing limits, as long as none was seen
-_LATE_SHARE = 0.125  # part of the time for records that are late already
+_MARGIN = 1.5  # a batch may take this many times its expected time before the clock ends it, or
+_SLICE = 0.25  # this fraction of the time that its first record has left; no batch is planned to take longer
+_MAX_USED, _MIN_USED = 0.95, 0.05  # bounds of the fraction of the time that is planned: estimates err
+_TOO_CLOSE = 0.75  # an answer that took more than this fraction of its time came too close to its deadline
+_MIN_BATCH_S = 0.0002
+_MAX_FILL = 0.5  # fraction of the queue that may fill
+_UNLIMITED = 1000.0  # steps that a record is assumed to take where nothing limits it and nothing was observed
+_LATE_SHARE = 0.125  # fraction of the time for records that are late already
 
 
-class DeadlineShare(AnswersOnce):
+class DeadlineShare(SingleRound):
     """The largest equal share of steps with which no deadline in the queue is missed.
 
     Parameters
     ----------
-    most : int, optional
-        Most steps of a record, so that an idle machine does not work for nothing.
+    max_steps : int, optional
+        Maximum number of steps per record, so that an idle machine does not work without need.
     aim : float, default=0.5
-        The part of a record's time in which its answer is aimed at; the rest is for what nobody can plan, such as other
-        work on the machine.
+        The fraction of a record's time after which its answer should be ready; the rest is a reserve for what cannot be
+        planned, such as other work on the machine.
     headroom : float or None, default=None
-        Also look ahead: at the present rate of arrivals, spend at most this part of the machine. Waiting stays short
-        then, for a little accuracy. With None all the time that is there is used.
+        Also look ahead: at the present rate of arrivals, spend at most this fraction of the machine. Waiting stays
+        short then, at the cost of a little accuracy. With None all available time is used.
 
     Notes
     -----
-    The record at place j (from 0) is in time if (j + 1) · (r + n · s) ≤ e · (l_j - c), with c, r and s the cost of a
-    call, a record and a step, l_j the time left to what is aimed at (but at least a quarter of the time to the
-    deadline), and e what calls and some care leave of the time, less after answers that came close to their
-    deadlines; n is the smallest that any place allows. A record that waits alone gets a quarter of that at most:
-    others may come; nor may the queue fill by more than half, at the present rate of arrivals. n is what an answer
-    takes on average: those that stop early, because nothing could change them, leave time for the others, which may
-    take more (`EarlyEnds`). All this is computed anew for every batch. Records that cannot be in time any more hold
-    nobody up: they are answered at budget 0 in an eighth of the time, or when nobody else waits, or when they fill
-    half of the queue. The defaults of `aim` and `headroom` were chosen in simulations, by
-    ``benchmarks.runtime.share_settings``.
+    The record at position j (from 0) is on time if (j + 1) · (r + n · s) ≤ e · (l_j - c), with c, r and s the cost of a
+    call, a record and a step, l_j the time left to the aimed instant (but at least a quarter of the time to the
+    deadline), and e the fraction of the time that is left after calls and a safety margin, which is smaller after
+    answers that came close to their deadlines. n is the smallest number of steps that any position allows. A single
+    waiting record gets at most a quarter of that, because others may come; and the queue may not fill by more than half
+    at the present rate of arrivals. n is the average number of steps: answers that stop early, because no step could
+    change them, leave time for the others, which may take more (`EarlyStops`). All this is computed for every batch.
+    Records that can no longer be on time do not delay the others: they are classified at budget 0 in an eighth of the
+    time, or when no other record waits, or when they fill half of the queue. The defaults of `aim` and `headroom` were
+    chosen in simulations, by ``benchmarks.runtime.share_settings``.
     """
 
-    def __init__(self, *, most: int | None = None, aim: float = 0.5, headroom: float | None = None) -> None:
+    def __init__(self, *, max_steps: int | None = None, aim: float = 0.5, headroom: float | None = None) -> None:
         if headroom is not None and not 0.0 < headroom <= 1.0:
-            raise ValueError(f"headroom is {headroom}; use the part of the machine to spend, above 0 and up to 1")
+            raise ValueError(f"headroom is {headroom}; use a fraction of the machine above 0 and up to 1, or None")
         if not 0.0 < aim <= 1.0:
-            raise ValueError(f"aim is {aim}; use a part of a record's time, above 0 and up to 1")
-        self.most = check_most(most)
+            raise ValueError(f"aim is {aim}; use a fraction of a record's time above 0 and up to 1")
+        self.max_steps = check_max_steps(max_steps)
         self.aim = aim
         self.headroom = headroom
-        self._credit_s = 0.0  # time that late records may take
-        self._given = _MOST_GIVEN  # part of the time that is given out
-        self._ends = EarlyEnds()
+        self._late_credit_s = 0.0  # time that late records may take
+        self._used = _MAX_USED  # fraction of the time that is planned
+        self._stops = EarlyStops()
 
-    def plan(self, situation: Situation) -> Plan:
-        """The most urgent records that can be in time, with an equal share each."""
-        cost, now = situation.cost, situation.now
-        deadlines = situation.queue.deadlines()
-        n_late = int(np.searchsorted(deadlines, now + cost.call + cost.record))
-        if n_late and self._is_turn_of_late(situation, n_late):
-            n = min(n_late, situation.records_for(0))
-            self._credit_s = max(self._credit_s - cost.of(n, 0), 0.0)
-            return Plan(n, 0, now + _MARGIN * max(situation.batch_s, cost.of(n, 0)), cost.of(n, 0))
+    def plan(self, context: SchedulerContext) -> BatchPlan:
+        """Return the most urgent records that can be on time, with an equal share each."""
+        cost, now = context.cost, context.now
+        deadlines = context.queue.deadlines()
+        n_late = int(np.searchsorted(deadlines, now + cost.call_s + cost.record_s))
+        if n_late and self._is_turn_of_late(context, n_late):
+            return self._plan_late(context, n_late)
 
-        left = self._time_left(situation, deadlines)[n_late:]
-        share = self._share(situation, left)
-        allowance = min(self._ends.allowance(share), math.inf if self.most is None else self.most)
-        limit = capped(allowance, None)
-        guess = min(share, self._ends.spent(allowance))
-        if guess == math.inf:
-            guess = _UNKNOWN
-        hard = float(deadlines[n_late]) - now
-        duration = min(situation.batch_s, max(hard * _SLICE, _SHORTEST_S))
-        seconds = max(duration - cost.call, cost.call)
-        n = int(min(seconds / (cost.record + guess * cost.step), situation.most_records, len(left)))
-        n = max(n, 1)
-        expected = cost.of(n, guess)
-        self._credit_s += _LATE_SHARE * expected if n_late else 0.0
-        until = now + min(max(hard - cost.call, 0.0), max(_MARGIN * max(expected, duration), _SLICE * hard))
-        return Plan(slice(n_late, n_late + n), limit, until, expected)
+        left_s = self._time_left(context, deadlines)[n_late:]
+        share = self._share(context, left_s)
+        max_steps = min(self._stops.max_steps_for(share), math.inf if self.max_steps is None else self.max_steps)
+        expected_steps = min(share, self._stops.mean_steps(max_steps))
+        if expected_steps == math.inf:
+            expected_steps = _UNLIMITED
+        first_left_s = float(deadlines[n_late]) - now
+        wanted_s = min(context.batch_s, max(first_left_s * _SLICE, _MIN_BATCH_S))
+        n = self._batch_size(context, wanted_s, expected_steps, len(left_s))
+        expected_s = cost.estimate_s(n, expected_steps)
+        self._late_credit_s += _LATE_SHARE * expected_s if n_late else 0.0
+        max_s = min(
+            max(first_left_s - cost.call_s, 0.0), max(_MARGIN * max(expected_s, wanted_s), _SLICE * first_left_s)
+        )
+        return BatchPlan(slice(n_late, n_late + n), limit_steps(max_steps, None), now + max_s, expected_s)
 
-    def _time_left(self, situation: Situation, deadlines: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Seconds to what is aimed at, or to the deadline, scaled down, if that has passed."""
-        hard = deadlines - situation.now
-        if self.aim == 1.0:
-            return hard
-        spare = (1.0 - self.aim) * (deadlines - situation.queue.arrivals())
-        spare[np.isnan(spare) | np.isinf(spare)] = 0.0  # without a deadline there is nothing to spare
-        return np.asarray(np.maximum(hard - spare, _SLICE * hard))
-
-    def saw(self, batch: Items, answer: Answer, now: float) -> None:
-        """When answers come close to their deadlines, less is given out from now on."""
-        self._ends.see(answer)
+    def observe(self, batch: Records, answer: Answer, now: float) -> None:
+        """Plan less of the time after answers that came close to their deadlines, and gradually more otherwise."""
+        self._stops.observe(answer)
         used = float(np.max((now - batch.arrival) / (batch.deadline - batch.arrival)))
-        if used > _LATE_IN_TIME:
-            self._given = max(0.7 * self._given, _LEAST_GIVEN)
+        if used > _TOO_CLOSE:
+            self._used = max(0.7 * self._used, _MIN_USED)
         else:
-            self._given = min(self._given + 0.01, _MOST_GIVEN)
+            self._used = min(self._used + 0.01, _MAX_USED)
 
-    def _is_turn_of_late(self, situation: Situation, n_late: int) -> bool:
-        if n_late == len(situation.queue) or n_late > situation.queue.capacity // 2:
+    def _plan_late(self, context: SchedulerContext, n_late: int) -> BatchPlan:
+        """Return the late records, at budget 0."""
+        n = min(n_late, context.records_for(0))
+        expected_s = context.cost.estimate_s(n, 0)
+        self._late_credit_s = max(self._late_credit_s - expected_s, 0.0)
+        return BatchPlan(n, 0, context.now + _MARGIN * max(context.batch_s, expected_s), expected_s)
+
+    def _is_turn_of_late(self, context: SchedulerContext, n_late: int) -> bool:
+        if n_late == len(context.queue) or n_late > context.queue.capacity // 2:
             return True
-        return self._credit_s >= situation.cost.of(min(n_late, situation.records_for(0)), 0)
+        return self._late_credit_s >= context.cost.estimate_s(min(n_late, context.records_for(0)), 0)
 
-    def _share(self, situation: Situation, left: NDArray[np.float64]) -> float:
-        cost = situation.cost
-        places = np.arange(1, len(left) + 1)
-        if situation.rate > 0.0:  # at this rate a longer wait than that would fill the queue
-            left = np.minimum(left, _FULLEST * situation.queue.capacity / situation.rate)
-        use = self._given * (1.0 - cost.call / max(situation.batch_s, 2.0 * cost.call))
-        seconds_each = use * float(np.min((left - cost.call) / places))
-        seconds_each = min(seconds_each, max(situation.batch_s, _SLICE * float(left[0])))
-        if self.headroom is not None and situation.rate > 0.0:
-            seconds_each = min(seconds_each, self.headroom / situation.rate)
-        if seconds_each == math.inf:
+    def _time_left(self, context: SchedulerContext, deadlines: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the seconds to the aimed instant, but at least a fraction of those to the deadline."""
+        left_s = deadlines - context.now
+        if self.aim == 1.0:
+            return left_s
+        reserve_s = (1.0 - self.aim) * (deadlines - context.queue.arrivals())
+        reserve_s[np.isnan(reserve_s) | np.isinf(reserve_s)] = 0.0  # no reserve without a deadline
+        return np.asarray(np.maximum(left_s - reserve_s, _SLICE * left_s))
+
+    def _share(self, context: SchedulerContext, left_s: NDArray[np.float64]) -> float:
+        """Return n of the notes: the average number of steps that every record can have."""
+        cost = context.cost
+        positions = np.arange(1, len(left_s) + 1)
+        if context.arrivals_per_s > 0.0:  # at this rate a longer wait would fill the queue too far
+            left_s = np.minimum(left_s, _MAX_FILL * context.queue.capacity / context.arrivals_per_s)
+        used = self._used * (1.0 - cost.call_s / max(context.batch_s, 2.0 * cost.call_s))
+        each_s = used * float(np.min((left_s - cost.call_s) / positions))
+        each_s = min(each_s, max(context.batch_s, _SLICE * float(left_s[0])))
+        if self.headroom is not None and context.arrivals_per_s > 0.0:
+            each_s = min(each_s, self.headroom / context.arrivals_per_s)
+        if each_s == math.inf:
             return math.inf
-        return max((seconds_each - cost.record) / cost.step, 0.0)
+        return max((each_s - cost.record_s) / cost.step_s, 0.0)
+
+    def _batch_size(self, context: SchedulerContext, wanted_s: float, expected_steps: float, n_on_time: int) -> int:
+        cost = context.cost
+        seconds = max(wanted_s - cost.call_s, cost.call_s)
+        n = int(min(seconds / (cost.record_s + expected_steps * cost.step_s), context.max_records, n_on_time))
+        return max(n, 1)

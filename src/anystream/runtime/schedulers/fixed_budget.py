@@ -1,12 +1,14 @@
-"""The same steps for everyone: what classifiers do that know no budget."""
+"""Equal steps for every record, for streams without deadlines and for classifiers without budgets."""
 
 from __future__ import annotations
 
-from anystream.runtime.schedulers.protocol import AnswersOnce, Plan, Situation, check_most
+from anystream.runtime.schedulers.contract import BatchPlan, SchedulerContext, SingleRound, check_max_steps
+
+_UNLIMITED = 1000  # steps that a record is assumed to take where nothing limits it
 
 
-class FixedBudget(AnswersOnce):
-    """Every record gets the same number of steps, in the order of the queue, whatever waits behind it.
+class FixedBudget(SingleRound):
+    """Every record gets the same number of steps, in the order of the queue, however long the queue is.
 
     Parameters
     ----------
@@ -15,9 +17,9 @@ class FixedBudget(AnswersOnce):
     """
 
     def __init__(self, steps: int | None) -> None:
-        self.steps = check_most(steps)
+        self.steps = check_max_steps(steps)
 
-    def plan(self, situation: Situation) -> Plan:
-        """The first records of the queue."""
-        guess = 1000 if self.steps is None else self.steps
-        return Plan(situation.records_for(guess), self.steps)
+    def plan(self, context: SchedulerContext) -> BatchPlan:
+        """Return the first records of the queue."""
+        expected = _UNLIMITED if self.steps is None else self.steps
+        return BatchPlan(context.records_for(expected), self.steps)

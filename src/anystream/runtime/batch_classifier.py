@@ -1,0 +1,120 @@
+"""Classification of one batch: a second round for some records, and a search for records that the model refuses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anystream._native import StopToken
+from anystream.anytime.answer import Answer
+from anystream.anytime.budget import Budget
+from anystream.anytime.errors import RecordError
+from anystream.runtime.clock import Clock
+from anystream.runtime.delivery import Delivery
+from anystream.runtime.learner import Learner
+from anystream.runtime.records import Records
+from anystream.runtime.schedulers.contract import Scheduler
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What classifying cost: calls of the model, records and steps over all of them."""
+
+    calls: int
+    records: int
+    steps: int
+
+    def __add__(self, other: Work) -> Work:
+        return Work(self.calls + other.calls, self.records + other.records, self.steps + other.steps)
+
+
+class BatchClassifier:
+    """Classifies batches and delivers the answers.
+
+    Only `RecordError` is an error about records: the batch is halved until the refused records are found, which are
+    rejected, while the others are classified. Any other error of the model, such as that of a damaged model file, is
+    raised and stops the run.
+
+    Parameters
+    ----------
+    learner : Learner
+        The owner of the model.
+    scheduler : Scheduler
+        Decides on second rounds, and observes the answers.
+    delivery : Delivery
+        Where answers and rejected records go.
+    clock : Clock
+        The time.
+    stop : StopToken
+        Ends the work at once when it is set.
+    """
+
+    def __init__(
+        self, learner: Learner, scheduler: Scheduler, delivery: Delivery, clock: Clock, stop: StopToken
+    ) -> None:
+        self._learner = learner
+        self._scheduler = scheduler
+        self._delivery = delivery
+        self._clock = clock
+        self._stop = stop
+
+    def classify_planned(self, batch: Records, steps: int | None, until: float) -> Work:
+        """Classify a batch that the scheduler has planned, in as many rounds as the scheduler decides."""
+        budget, model = self._budget(steps, until), self._learner.model
+        try:
+            answer, work = _classify(model, batch.features, budget)
+            now = self._clock.now()
+            while not self._stop.is_set() and (more := self._scheduler.second_round(answer, now)) is not None:
+                deeper, spent = _classify(model, batch.features[more.rows], replace(budget, steps=more.steps))
+                answer, work = _merge_answers(answer, more.rows, deeper), work + spent
+                now = self._clock.now()
+        except RecordError as error:
+            return self._classify_halves(batch, steps, until, error)
+        self._scheduler.observe(batch, answer, now)
+        self._delivery.deliver(batch, answer, model.classes_, now)
+        return work
+
+    def classify_once(self, batch: Records, steps: int | None, until: float) -> Work:
+        """Classify a batch in one round; the scheduler has no part in it."""
+        model = self._learner.model
+        try:
+            answer, work = _classify(model, batch.features, self._budget(steps, until))
+        except RecordError as error:
+            return self._classify_halves(batch, steps, until, error)
+        self._delivery.deliver(batch, answer, model.classes_, self._clock.now())
+        return work
+
+    def _classify_halves(self, batch: Records, steps: int | None, until: float, error: RecordError) -> Work:
+        """Classify both halves of a refused batch; a single record is rejected."""
+        if len(batch) == 1:
+            self._delivery.reject(batch.reject(str(error)))
+            return Work(calls=1, records=1, steps=0)
+        half = len(batch) // 2
+        first = self.classify_once(batch.take(slice(half)), steps, until)
+        return first + self.classify_once(batch.take(slice(half, None)), steps, until)
+
+    def _budget(self, steps: int | None, until: float) -> Budget:
+        return Budget(steps=steps, until=None if until == math.inf else until, stop=self._stop)
+
+
+def _classify(model: Any, features: NDArray[np.float64], budget: Budget) -> tuple[Answer, Work]:
+    answer: Answer = model.classify(features, budget=budget)
+    return answer, Work(calls=1, records=len(answer), steps=int(answer.steps.sum()))
+
+
+def _merge_answers(answer: Answer, rows: NDArray[np.int64], deeper: Answer) -> Answer:
+    """Return an answer in which the second round replaces some rows, where it took at least as many steps.
+
+    It may have taken fewer, if the clock ended it sooner.
+    """
+    further = deeper.steps >= answer.steps[rows]
+    places = rows[further]
+    labels, proba = answer.labels.copy(), answer.proba.copy()
+    steps, certified = answer.steps.copy(), answer.certified.copy()
+    labels[places], proba[places] = deeper.labels[further], deeper.proba[further]
+    steps[places], certified[places] = deeper.steps[further], deeper.certified[further]
+    return Answer(labels, proba, steps, certified, answer.elapsed_s + deeper.elapsed_s)

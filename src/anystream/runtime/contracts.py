@@ -1,0 +1,150 @@
+"""Contracts between the engine and the outside world: sources of records and labels, sinks of answers.
+
+Nothing is implemented here; `anystream.connectors` has one file per system that implements them. An offset is an
+integer whose meaning belongs to its source: the row of a table, the byte of a file, the offset of a log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anystream.runtime.records import Records, RejectedRecord
+
+
+class PollResult(NamedTuple):
+    """What a source had ready: well-formed records, and malformed ones with the reason."""
+
+    records: Records
+    rejected: Sequence[RejectedRecord] = ()
+
+
+class Source(Protocol):
+    """A source of records.
+
+    A source guarantees: `poll` does not block; records come in the order of their offsets, which rise; after `seek(o)`
+    the record at offset o is the next one again, as long as it has not been acknowledged. It may not rely on `close`
+    being called, nor on anything between two acknowledgements being read only once.
+    """
+
+    @property
+    def offset(self) -> int:
+        """Where the next record begins."""
+
+    @property
+    def done(self) -> bool:
+        """Whether no further record will ever come."""
+
+    def poll(self, max_records: int) -> PollResult:
+        """Return at most `max_records` records that are ready now, malformed ones included, without blocking."""
+
+    def wait(self, seconds: float) -> None:
+        """Return when records may be ready, and after `seconds` at the latest."""
+
+    def seek(self, offset: int) -> None:
+        """Continue from `offset`."""
+
+    def acknowledge(self, offset: int) -> None:
+        """Note that every record before `offset` is classified and its answer safe: the source may forget it."""
+
+    def close(self) -> None:
+        """Release files and connections."""
+
+
+class AnsweredRecords(NamedTuple):
+    """Classified records in columns, as a sink receives them.
+
+    Parameters
+    ----------
+    key : array of shape (n,)
+        The keys of the records.
+    label : array of shape (n,)
+        The likeliest class of each.
+    proba : array of shape (n, n_classes)
+        Probabilities in the order of `classes`.
+    classes : array of shape (n_classes,)
+        The class of each column of `proba`.
+    steps : array of shape (n,)
+        Steps that each answer took.
+    certified : array of shape (n,)
+        True where no further step could change the label.
+    waited_s : array of shape (n,)
+        Seconds from arrival to answer.
+    late : array of shape (n,)
+        True where the answer came after its deadline.
+    """
+
+    key: NDArray[Any]
+    label: NDArray[Any]
+    proba: NDArray[np.float64]
+    classes: NDArray[Any]
+    steps: NDArray[np.int64]
+    certified: NDArray[np.bool_]
+    waited_s: NDArray[np.float64]
+    late: NDArray[np.bool_]
+
+
+class Durable(Protocol):
+    """What a checkpoint needs of everything that the engine writes to."""
+
+    def flush(self) -> None:
+        """Hand everything written to the system: after this it survives the end of the process."""
+
+    def sync(self) -> int:
+        """Write everything to disk and return how much there is, for `rewind` after a restart."""
+
+    def rewind(self, position: int) -> None:
+        """Remove what was written after `position`, which an earlier `sync` returned.
+
+        With this, no answer is written twice after a restart. A sink that cannot remove anything (standard output)
+        raises; a sink that stores by key (a database) may do nothing, because writing the same key again changes
+        nothing.
+        """
+
+    def close(self) -> None:
+        """Flush, and release files and connections."""
+
+
+class Sink(Durable, Protocol):
+    """A destination of answers: each is written once in an undisturbed run, in the order in which they are given."""
+
+    def write(self, answers: AnsweredRecords) -> None:
+        """Write answers; they are safe after the next `flush`."""
+
+
+class DeadLetters(Durable, Protocol):
+    """A destination of records that were not classified, with the reason."""
+
+    def write(self, rejected: Sequence[RejectedRecord]) -> None:
+        """Write rejected records; they are safe after the next `flush`."""
+
+
+class LabelPollResult(NamedTuple):
+    """What a label source had ready: pairs (key, label), and malformed label records with the reason."""
+
+    labels: Sequence[tuple[Any, Any]]
+    rejected: Sequence[RejectedRecord] = ()
+
+
+class LabelSource(Protocol):
+    """A source of labels that arrive after their records. The guarantees are those of `Source`."""
+
+    @property
+    def offset(self) -> int:
+        """Where the next label begins."""
+
+    @property
+    def done(self) -> bool:
+        """Whether no further label will ever come."""
+
+    def poll(self, max_labels: int) -> LabelPollResult:
+        """Return at most `max_labels` labels that are ready now, malformed ones included, without blocking."""
+
+    def seek(self, offset: int) -> None:
+        """Continue from `offset`."""
+
+    def close(self) -> None:
+        """Release files and connections."""

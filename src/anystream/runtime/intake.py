@@ -1,0 +1,137 @@
+"""Intake of records: from the source, through the checks, into the queue."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anystream.runtime.arrival_rate import ArrivalRate
+from anystream.runtime.contracts import PollResult, Source
+from anystream.runtime.delivery import Delivery
+from anystream.runtime.queue import RecordQueue
+from anystream.runtime.record_checks import RecordChecks
+from anystream.runtime.records import Records
+from anystream.runtime.summary import Summary
+
+_MAX_POLL = 8192  # maximum number of records taken at a time
+
+
+class Intake:
+    """Takes records from a source and enqueues the valid ones.
+
+    Parameters
+    ----------
+    source : Source
+        Where records come from.
+    queue : RecordQueue
+        Where they wait.
+    checks : RecordChecks
+        What a record must satisfy.
+    delivery : Delivery
+        Where rejected records go.
+    summary : Summary
+        The account of the run.
+    within_s : float
+        Seconds from arrival to the deadline of records that carry no deadline.
+
+    Attributes
+    ----------
+    rate : ArrivalRate
+        How many records arrive per second.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        queue: RecordQueue,
+        checks: RecordChecks,
+        delivery: Delivery,
+        summary: Summary,
+        *,
+        within_s: float = math.inf,
+    ) -> None:
+        self._source = source
+        self._queue = queue
+        self._checks = checks
+        self._delivery = delivery
+        self._summary = summary
+        self._within_s = within_s
+        self.rate = ArrivalRate()
+        self._sequence = 0
+        self._read_to = -1  # records of an earlier run before this offset are finished, except these:
+        self._unfinished: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+
+    def take(self, now: float) -> tuple[int, Records]:
+        """Enqueue the records that are ready; return how many were taken, and those that the queue evicted."""
+        max_records = self._max_records()
+        if max_records < 1:
+            return 0, Records.empty()
+        records, rejected = self._poll(max_records)
+        n_taken = len(records) + len(rejected)
+        self.rate.observe(n_taken, now)
+        self._summary.taken += n_taken
+        self._delivery.reject(rejected)
+        records, invalid = self._checks.split(records)
+        self._delivery.reject(invalid)
+        self._stamp(records, now)
+        return n_taken, self._queue.enqueue(records)
+
+    def state(self) -> dict[str, Any]:
+        """Return how far the source was read and which records are unfinished, for a checkpoint.
+
+        ``resume_at`` is the offset of the first unfinished record, or else of the next one; ``read_to`` the offset up
+        to which the source was read; ``unfinished`` the offsets in between of the records that are still queued, of
+        which ``unfinished_labelled`` carried a label.
+        """
+        queued = self._queue.records()
+        offsets = np.sort(queued.offset)
+        return {
+            "resume_at": int(offsets[0]) if len(offsets) else self._source.offset,
+            "read_to": self._source.offset,
+            "unfinished": offsets.tolist(),
+            "unfinished_labelled": _count_labelled(queued),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a `state`: unfinished records are taken again, finished ones are skipped.
+
+        The summary must be restored before: the unfinished records are no longer counted as taken.
+        """
+        self._source.seek(state["resume_at"])
+        self._read_to = state["read_to"]
+        self._unfinished = np.array(state["unfinished"], dtype=np.int64)
+        self._summary.taken -= self._summary.waiting
+        self._summary.labelled -= state["unfinished_labelled"]
+
+    def _max_records(self) -> int:
+        if self._queue.overflow == "block":
+            return min(self._queue.free_slots, _MAX_POLL)
+        return max(self._queue.capacity, _MAX_POLL)
+
+    def _poll(self, max_records: int) -> PollResult:
+        """Poll the source and leave out the records that an earlier run has finished."""
+        polled = self._source.poll(max_records)
+        read_to = self._read_to
+        if read_to < 0:
+            return polled
+        new = (polled.records.offset >= read_to) | np.isin(polled.records.offset, self._unfinished)
+        if self._source.offset >= read_to and new.all():
+            self._read_to = -1
+        return PollResult(
+            polled.records.take(new), [rejected for rejected in polled.rejected if rejected.offset >= read_to]
+        )
+
+    def _stamp(self, records: Records, now: float) -> None:
+        """Number the records, and set the arrivals and deadlines that the source left open."""
+        self._summary.labelled += _count_labelled(records)
+        records.sequence = np.arange(self._sequence, self._sequence + len(records), dtype=np.int64)
+        self._sequence += len(records)
+        records.arrival = np.where(np.isnan(records.arrival), now, records.arrival)
+        records.deadline = np.where(np.isnan(records.deadline), records.arrival + self._within_s, records.deadline)
+
+
+def _count_labelled(records: Records) -> int:
+    return int(np.count_nonzero(records.label != None))  # noqa: E711  compared element by element

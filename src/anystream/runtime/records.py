@@ -1,0 +1,179 @@
+"""Records of a stream on their way from source to sink, stored in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+_MAX_SHOWN = 500  # characters of a rejected record that the dead letters keep
+
+
+class Record(NamedTuple):
+    """One record of a stream.
+
+    Parameters
+    ----------
+    key : object
+        The identifier by which a later label and the readers of the answers refer to the record.
+    features : array of shape (n_features,)
+        The input of the model; NaN stands for a missing value.
+    arrival : float
+        The instant at which it arrived, in seconds on the engine's clock; NaN until the engine sets it.
+    deadline : float
+        The instant at which its answer is due, in seconds on the engine's clock; NaN leaves it to the engine, infinity
+        means never.
+    label : object
+        Its class, if it is already known; None otherwise.
+    """
+
+    key: Any
+    features: NDArray[np.float64]
+    arrival: float = np.nan
+    deadline: float = np.nan
+    label: Any = None
+
+
+class RejectedRecord(NamedTuple):
+    """A record that was not classified, and the reason.
+
+    Parameters
+    ----------
+    reason : str
+        What is wrong, with the value that is wrong.
+    offset : int
+        Where the record begins in its source.
+    line : int, optional
+        Its line number, from 1, if it came from lines of text.
+    key : object, optional
+        Its key, if it could be read.
+    record : str
+        The content of the record, shortened if it is very long.
+    """
+
+    reason: str
+    offset: int
+    line: int | None = None
+    key: Any = None
+    record: str = ""
+
+    def describe(self) -> str:
+        """Return where the record is and what is wrong with it, in one line."""
+        place = f"line {self.line}" if self.line is not None else f"the record at offset {self.offset}"
+        return f"{place}: {self.reason}"
+
+
+def shorten(text: str) -> str:
+    """Return the beginning of a rejected record's text, at the length that dead letters keep."""
+    return text[:_MAX_SHOWN]
+
+
+@dataclass(slots=True, eq=False)
+class Records:
+    """Records in columns: row i of every column belongs to record i.
+
+    One array operation then covers thousands of records, so the hot path spends little time in Python.
+
+    Parameters
+    ----------
+    key : array of shape (n,)
+        See `Record`; any dtype.
+    features : array of shape (n, n_features)
+        See `Record`.
+    offset : array of shape (n,), int64
+        Where each record begins in its source: seek there to read it again.
+    arrival, deadline : array of shape (n,)
+        See `Record`.
+    label : array of shape (n,), object
+        See `Record`.
+    sequence : array of shape (n,), int64
+        The order in which the engine took the records; -1 before that.
+    """
+
+    key: NDArray[Any]
+    features: NDArray[np.float64]
+    offset: NDArray[np.int64]
+    arrival: NDArray[np.float64]
+    deadline: NDArray[np.float64]
+    label: NDArray[Any]
+    sequence: NDArray[np.int64]
+
+    @classmethod
+    def from_features(
+        cls,
+        features: ArrayLike,
+        *,
+        key: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        arrival: ArrayLike | None = None,
+        deadline: ArrayLike | None = None,
+        label: Sequence[Any] | NDArray[Any] | None = None,
+    ) -> Self:
+        """Make records; without `offset` they are numbered from 0, without `key` the offset is the key."""
+        rows = np.ascontiguousarray(features, dtype=np.float64)
+        if rows.ndim != 2:
+            raise ValueError(f"features have the shape {rows.shape}; give a matrix with one row per record")
+        n = len(rows)
+        offsets = np.arange(n, dtype=np.int64) if offset is None else np.asarray(offset, dtype=np.int64)
+        records = cls(
+            key=offsets if key is None else np.asarray(key),
+            features=rows,
+            offset=offsets,
+            arrival=np.full(n, np.nan) if arrival is None else np.asarray(arrival, dtype=np.float64),
+            deadline=np.full(n, np.nan) if deadline is None else np.asarray(deadline, dtype=np.float64),
+            label=np.full(n, None, dtype=object) if label is None else _as_objects(label),
+            sequence=np.full(n, -1, dtype=np.int64),
+        )
+        for name in _COLUMNS:
+            if len(getattr(records, name)) != n:
+                raise ValueError(
+                    f"there are {n} rows of features and {len(getattr(records, name))} of {name}; give one per record"
+                )
+        return records
+
+    @classmethod
+    def empty(cls, n_features: int = 0) -> Self:
+        """Make a container without records."""
+        return cls.from_features(np.empty((0, n_features)))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Records]) -> Self:
+        """Return the records of all parts, in order; there must be at least one part."""
+        if len(parts) == 1:
+            return cls(*(getattr(parts[0], name) for name in _COLUMNS))
+        return cls(*(_concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS))
+
+    def __len__(self) -> int:
+        return len(self.offset)
+
+    def __iter__(self) -> Iterator[Record]:
+        rows = zip(self.key.tolist(), self.features, self.arrival, self.deadline, self.label, strict=True)
+        return (Record(key, x, float(arrival), float(due), label) for key, x, arrival, due, label in rows)
+
+    def take(self, rows: slice | NDArray[Any]) -> Records:
+        """Return the records of some rows: a slice shares memory, an index or a mask copies."""
+        return Records(*(getattr(self, name)[rows] for name in _COLUMNS))
+
+    def reject(self, reason: str) -> list[RejectedRecord]:
+        """Return all of these records as rejected, for one reason."""
+        rows = zip(self.offset.tolist(), self.key.tolist(), self.features.tolist(), strict=True)
+        return [RejectedRecord(reason, offset, None, key, shorten(str(x))) for offset, key, x in rows]
+
+
+_COLUMNS = tuple(field.name for field in fields(Records))
+
+
+def _as_objects(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
+    out = np.empty(len(values), dtype=object)
+    out[:] = values if not isinstance(values, np.ndarray) else values.tolist()  # Python objects, not NumPy scalars
+    return out
+
+
+def _concatenate(columns: list[NDArray[Any]]) -> NDArray[Any]:
+    kinds = {column.dtype.kind for column in columns}
+    if len(kinds) > 1 and not kinds <= set("iuf"):  # texts and numbers: NumPy would turn the numbers into texts
+        columns = [_as_objects(column) for column in columns]
+    return np.concatenate(columns)
