@@ -1,4 +1,4 @@
-"""Data sets by name: where they are searched, what is fetched and stored, what the errors say."""
+"""Data sets by name: where they are searched, what is fetched and stored, and the errors."""
 
 import os
 from pathlib import Path

@@ -24,7 +24,7 @@ class SEA(GeneratedStream[float]):
     Notes
     -----
     Street and Kim [1]_ use theta = 8, 9, 7, 9.5 with 10 % noise. KAOGINC's paper [2]_ uses 7, 9, 6, 9.5 (its
-    Figures 3a and 4) and 8, 9, 7, 9.5 (its text; the caption says 8, 6, 8, 7.5), 3, 5, 7, 9 and 9.5, 8, 6, 4
+    Figures 3a and 4) and 8, 9, 7, 9.5 (its text; its caption has 8, 6, 8, 7.5), 3, 5, 7, 9 and 9.5, 8, 6, 4
     (Figures 3b to 3d). It does not mention noise.
 
     References
