@@ -1,4 +1,4 @@
-"""``python -m anystream``."""
+"""``python -m anystream``: the same as the program ``anystream``."""
 
 from anystream.cli import main
 

@@ -1,4 +1,4 @@
-"""The program: its commands, its errors, its exit codes."""
+"""The program: commands, error messages and exit codes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from anystream.cli import classify, demo, evaluate, fit, inspect, simulate
+from anystream.cli.classify import classify
+from anystream.cli.classify_options import ClassifyOptions
+from anystream.cli.demo import demo
+from anystream.cli.evaluate import EvaluateOptions, evaluate
+from anystream.cli.fit import FitOptions, fit
+from anystream.cli.inspect import inspect
+from anystream.cli.options import command_from
+from anystream.cli.simulate import simulate
+from anystream.cli.simulate_options import SimulateOptions
 
 app = typer.Typer(
     name="anystream",
@@ -15,17 +23,17 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     help="Classify every record of a stream by its deadline.\n\n"
-    "Exit codes: 0 done, 1 a file or the system refused, 2 wrong usage or bad input, 130 interrupted twice.",
+    "Exit codes: 0 success, 1 a file or the system failed, 2 wrong usage or bad input, 130 interrupted twice.",
 )
-app.command("fit")(fit.fit)
-app.command("classify")(classify.classify)
-app.command("evaluate")(evaluate.evaluate)
-app.command("inspect")(inspect.inspect)
-app.command("simulate")(simulate.simulate)
-app.command("demo")(demo.demo)
+app.command("fit")(command_from(FitOptions, fit))
+app.command("classify")(command_from(ClassifyOptions, classify))
+app.command("evaluate")(command_from(EvaluateOptions, evaluate))
+app.command("inspect")(inspect)
+app.command("simulate")(command_from(SimulateOptions, simulate))
+app.command("demo")(demo)
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         import anystream
 
@@ -36,17 +44,17 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     pass
 
 
 def main() -> NoReturn:
-    """Run the program; every error a user can cause ends in one clear line."""
+    """Run the program and exit; every error that a user can cause is printed as one line."""
     try:
         app()
-    except BrokenPipeError:  # whoever read our answers has gone: that is their right
+    except BrokenPipeError:  # The reader closed the pipe; stop quietly.
         sys.stderr.close()
         sys.exit(0)
     except KeyboardInterrupt:
@@ -55,7 +63,7 @@ def main() -> NoReturn:
         print(f"anystream: {error}", file=sys.stderr)
         sys.exit(2)
     except OSError as error:
-        said = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
-        print(f"anystream: {said}", file=sys.stderr)
+        message = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+        print(f"anystream: {message}", file=sys.stderr)
         sys.exit(1)
     sys.exit(0)

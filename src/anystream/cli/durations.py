@@ -1,4 +1,4 @@
-"""Durations and factors as people write them."""
+"""Durations as text: parsing of options, and formatting for reports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0
 
 
 def parse_duration(text: str) -> float:
-    """Seconds of a duration such as ``5ms``, ``2s``, ``1.5min``; a bare number is seconds.
+    """Return the seconds of a duration such as ``5ms``, ``2s`` or ``1.5min``; a number without a unit is seconds.
 
     Examples
     --------
@@ -17,17 +17,17 @@ def parse_duration(text: str) -> float:
     >>> parse_duration("5 parsecs")
     Traceback (most recent call last):
     ...
-    ValueError: '5 parsecs' is no duration; write a number and a unit, such as 5ms, 2s or 1min
+    ValueError: '5 parsecs' is not a duration; write a number and a unit, such as 5ms, 2s or 1min
     """
     match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(ns|us|µs|ms|s|min|m|h)?\s*", text)
     seconds = float(match[1]) * _UNITS[match[2] or "s"] if match else 0.0
     if not seconds > 0.0:
-        raise ValueError(f"{text!r} is no duration; write a number and a unit, such as 5ms, 2s or 1min")
+        raise ValueError(f"{text!r} is not a duration; write a number and a unit, such as 5ms, 2s or 1min")
     return seconds
 
 
 def format_duration(seconds: float) -> str:
-    """A duration in the unit that suits it.
+    """Return a duration as text, in the largest unit in which it is at least 1; NaN is a dash.
 
     Examples
     --------

@@ -2,58 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Annotated
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from anystream.cli.options import AsJson, Delimiter, LabelColumn, ModelPath, TableFormat
+
+if TYPE_CHECKING:
+    from anystream.anytime.curve import AnytimeCurve
 
 _BUDGETS = "0,1,2,5,10,20,50,100,200"
 
 
-def evaluate(
-    model: Annotated[str, typer.Argument(help="A model file.")],
-    data: Annotated[str, typer.Argument(help="Table of labelled records that the model has not seen.")],
-    label: Annotated[str | None, typer.Option(help="Column that holds the class; by default that of the fit.")] = None,
-    budgets: Annotated[str, typer.Option(help="Ascending numbers of steps.")] = _BUDGETS,
-    plot: Annotated[str | None, typer.Option(help="Also draw the curve into this file (.png, .svg, .pdf).")] = None,
-    format_: Annotated[str | None, typer.Option("--format", help="csv, jsonl or arrow; by default by name.")] = None,
-    delimiter: Annotated[str | None, typer.Option(help="What stands between the cells of a CSV file.")] = None,
-    json_: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions:
+    """Options of the command as they were given."""
+
+    model: ModelPath
+    data: Annotated[str, typer.Argument(help="Table of labelled records that the model was not fitted on.")]
+    label_column: LabelColumn = None
+    budgets: Annotated[str, typer.Option(help="Ascending numbers of steps.")] = _BUDGETS
+    plot: Annotated[str | None, typer.Option(help="Output file for a plot of the curve (.png, .svg or .pdf).")] = None
+    table_format: TableFormat = None
+    delimiter: Delimiter = None
+    as_json: AsJson = False
+
+
+def evaluate(options: EvaluateOptions) -> None:
     """Show how accuracy grows with the budget.
 
     Example: [bold]anystream evaluate model.safetensors test.csv --plot curve.png[/bold]
     """
     import numpy as np
-    from rich.table import Table
 
-    from anystream.cli.output import console, print_json, sparkline
-    from anystream.cli.tables import absent_columns, labelled_rows, read_columns, schema_of_model
-    from anystream.connectors.schema import SchemaError
-    from anystream.saved_models import load
+    from anystream.anytime.curve import anytime_curve
+    from anystream.cli.encode_table import encode_labelled_table
+    from anystream.cli.file_formats import read_columns
+    from anystream.cli.output import print_json
+    from anystream.cli.saved_model import open_model
+    from anystream.plotting import require_matplotlib
 
-    stages = _parse_budgets(budgets)
-    estimator = load(model, mmap=True)
-    schema = schema_of_model(model, estimator)
-    schema = replace(schema, label=label or schema.label)
-    columns = read_columns(data, format_, delimiter)
-    if absent := absent_columns(schema, list(columns)):
-        raise SchemaError(f"{data}: there is no column {absent[0]!r}, which the model was fitted on")
-    features, labels = labelled_rows(schema, columns, data)
-    truth = np.array(labels)
-    accuracy = [float((found == truth).mean()) for found in estimator.staged_predict(features, stages=stages)]
-    if plot is not None:
-        _draw(plot, stages, accuracy)
-    if json_:
-        print_json({"records": len(labels), "budgets": stages, "accuracy": accuracy, "mean": float(np.mean(accuracy))})
+    stages = _parse_budgets(options.budgets)
+    if options.plot is not None:
+        require_matplotlib()
+    saved = open_model(options.model)
+    schema = replace(saved.schema, label=options.label_column or saved.schema.label)
+    columns = read_columns(options.data, options.table_format, options.delimiter)
+    features, labels = encode_labelled_table(schema, columns, options.data)
+    curve = anytime_curve(saved.classifier, features, np.array(labels), stages=stages)
+    if options.plot is not None:
+        _save_plot(curve, options.plot)
+    if options.as_json:
+        accuracy = curve.accuracy.tolist()
+        print_json(
+            {"records": curve.n_records, "budgets": stages, "accuracy": accuracy, "mean": float(np.mean(accuracy))}
+        )
         return
-    table = Table("steps", "accuracy", "", title=f"{len(labels)} records of {data}", title_justify="left")
-    for steps, share in zip(stages, accuracy, strict=True):
-        table.add_row(str(steps), f"{share:.4f}", "█" * round(share * 30))
-    console().print(table)
-    console().print(
-        f"{sparkline(accuracy, min(accuracy), max(accuracy))}  from {accuracy[0]:.4f} to {accuracy[-1]:.4f}"
-    )
+    typer.echo(f"{curve.n_records} records of {options.data}\n{curve}")
 
 
 def _parse_budgets(text: str) -> list[int]:
@@ -67,14 +73,9 @@ def _parse_budgets(text: str) -> list[int]:
         ) from None
 
 
-def _draw(path: str, stages: list[int], accuracy: list[float]) -> None:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("--plot needs matplotlib; install anystream[report]") from None
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    axes = figure.subplots()
-    axes.plot(stages, accuracy, marker="o")
-    axes.set(xlabel="steps per record", ylabel="accuracy", xscale="symlog")
-    axes.grid(alpha=0.3)
+def _save_plot(curve: AnytimeCurve, path: str) -> None:
+    from anystream.plotting import new_figure
+
+    figure = new_figure(6.0, 4.0)
+    curve.plot(figure.subplots())
     figure.savefig(path)

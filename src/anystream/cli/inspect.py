@@ -1,61 +1,56 @@
-"""``anystream inspect``: what a model file holds."""
+"""``anystream inspect``: the content of a model file."""
 
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from anystream.cli.options import AsJson, ModelPath
+
+_MAX_CLASSES = 12  # more are not printed
 
 
-def inspect(
-    model: Annotated[str, typer.Argument(help="A model file.")],
-    json_: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
-) -> None:
-    """Show what a model file holds: parameters, columns, classes, arrays.
+def inspect(model: ModelPath, as_json: AsJson = False) -> None:
+    """Show the content of a model file: parameters, columns, classes, arrays.
 
     Example: [bold]anystream inspect model.safetensors[/bold]
     """
     from rich.table import Table
 
     from anystream.cli.output import console, print_json, schema_table
-    from anystream.cli.tables import schema_of_model
-    from anystream.model_file import read_model
-    from anystream.saved_models import load
+    from anystream.cli.saved_model import open_model
 
-    file = read_model(model, mmap=True)
-    estimator = load(model, mmap=True)
-    schema = schema_of_model(model, estimator)
-    notes = file.metadata.get("notes") or {}
-    found = {
+    file, classifier, notes, schema = open_model(model)
+    content = {
         "file": model,
         "kind": file.kind,
         "version": file.version,
         "bytes": os.path.getsize(model),
-        "parameters": estimator.get_params(),
-        "chosen": file.metadata.get("plan"),
-        "classes": estimator.classes_.tolist(),
-        "features": int(estimator.n_features_in_),
-        "profile": "profile" in notes,
+        "parameters": classifier.get_params(),
+        "chosen": file.metadata.get("recipe"),
+        "classes": classifier.classes_.tolist(),
+        "features": int(classifier.n_features_in_),
+        "gain_table": "gain_table" in notes,
         "arrays": {name: [str(array.dtype), list(array.shape)] for name, array in file.arrays.items()},
     }
-    if json_:
-        print_json(found | {"schema": schema.to_json()})
+    if as_json:
+        print_json(content | {"schema": schema.to_json()})
         return
     out = console()
-    out.print(f"[bold]{model}[/bold]: {file.kind}, version {file.version}, {found['bytes'] / 1e6:.2f} MB")
-    out.print("parameters: " + _assignments(found["parameters"]))
-    if found["chosen"] is not None:
-        out.print("chosen by fit: " + _assignments(found["chosen"]))
-    shown = ", ".join(map(str, found["classes"][:12])) + (", ..." if len(found["classes"]) > 12 else "")
-    out.print(f"classes ({len(found['classes'])}): {shown}")
-    out.print(f"performance profile: {'yes' if found['profile'] else 'no (fit with --profile)'}")
+    out.print(f"[bold]{model}[/bold]: {file.kind}, version {file.version}, {content['bytes'] / 1e6:.2f} MB")
+    out.print("parameters: " + _format_assignments(content["parameters"]))
+    if content["chosen"] is not None:
+        out.print("chosen by fit: " + _format_assignments(content["chosen"]))
+    classes = content["classes"]
+    more = ", ..." if len(classes) > _MAX_CLASSES else ""
+    out.print(f"classes ({len(classes)}): {', '.join(map(str, classes[:_MAX_CLASSES]))}{more}")
+    out.print(f"gain table: {'yes' if content['gain_table'] else 'no (fit with --gain-table)'}")
     out.print(schema_table(schema))
     arrays = Table("array", "type", "shape", title="arrays", title_justify="left")
-    for name, (dtype, shape) in found["arrays"].items():
+    for name, (dtype, shape) in content["arrays"].items():
         arrays.add_row(name, dtype, " x ".join(map(str, shape)))
     out.print(arrays)
 
 
-def _assignments(values: dict[str, Any]) -> str:
+def _format_assignments(values: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in values.items())

@@ -1,43 +1,36 @@
-"""Models by the names they have on the command line."""
+"""Models by their kind and by settings such as ``--set fanout=8``."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
-MODELS: dict[str, tuple[str, str]] = {
-    "bayes-tree": ("anystream.bayes_tree", "BayesTreeClassifier"),
-    "kaog": ("anystream.graph", "KAOGClassifier"),
-    "kaoginc": ("anystream.graph", "KAOGINCClassifier"),
-    "locust": ("anystream.subspace", "LocustClassifier"),
-    "micro-clusters": ("anystream.microclusters", "MicroClusterClassifier"),
-    "neighbors": ("anystream.neighbors", "AnytimeNeighborsClassifier"),
-}
-"""Name on the command line -> room and class. A new room adds a line."""
+from anystream.models import MODELS
+
+MAIN_KINDS = tuple(entry.kind for entry in MODELS.values() if entry.main)
+"""Kinds of model that ``anystream fit`` offers."""
 
 
-def make_model(name: str, settings: Sequence[str]) -> Any:
-    """A model that is not fitted yet.
+def make_model(kind: str, settings: Sequence[str]) -> Any:
+    """Return a classifier that is not fitted yet.
 
     Parameters
     ----------
-    name : str
-        One of `MODELS`.
+    kind : str
+        One of `MAIN_KINDS`.
     settings : sequence of str
-        Parameters as ``name=value``; a value is a number, True, False, None, or text.
+        Parameters as ``name=value``; a value is a Python literal such as a number, True or None, otherwise text.
     """
-    if name not in MODELS:
-        raise ValueError(f"there is no model {name!r}; choose one of {', '.join(sorted(MODELS))}")
-    module, class_name = MODELS[name]
-    model_class = getattr(import_module(module), class_name)
+    if kind not in MAIN_KINDS:
+        raise ValueError(f"there is no model {kind!r}; choose one of {', '.join(MAIN_KINDS)}")
+    model_class = MODELS[kind].load_class()
     known = inspect.signature(model_class).parameters
     values = dict(_parse_setting(setting) for setting in settings)
     for parameter in values:
         if parameter not in known:
-            raise ValueError(f"{name} has no parameter {parameter!r}; it has {', '.join(known)}")
+            raise ValueError(f"{kind} has no parameter {parameter!r}; it has {', '.join(known)}")
     return model_class(**values)
 
 

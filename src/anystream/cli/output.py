@@ -1,4 +1,4 @@
-"""How results look on the terminal."""
+"""Output on the terminal: tables for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from rich.table import Table
 
 from anystream.connectors.schema import Schema
 
-_FILE_WIDTH = 160  # where no terminal says how wide it is
+_FILE_WIDTH = 160  # characters per line where the output is not a terminal
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Where to print for people; colours only on a terminal."""
+    """Return a rich console on standard output or standard error; with colours only if that is a terminal."""
     tty = (sys.stderr if stderr else sys.stdout).isatty()
     return Console(stderr=stderr, highlight=False, width=None if tty else _FILE_WIDTH)
 
 
 def print_json(value: Any) -> None:
-    """Print for programs, on standard output."""
+    """Print a value as one line of JSON on standard output."""
     typer.echo(json.dumps(value))
 
 
 def schema_table(schema: Schema) -> Table:
-    """The columns and what was made of them."""
+    """Return a table of the columns and how each of them is used."""
     table = Table("column", "is", title="columns", title_justify="left")
     for column in schema.columns:
         if column.categories is None:
@@ -45,7 +45,7 @@ def schema_table(schema: Schema) -> Table:
 
 
 def sparkline(values: Sequence[float], low: float, high: float) -> str:
-    """A small curve in one line.
+    """Return a curve as one line of block characters.
 
     Examples
     --------

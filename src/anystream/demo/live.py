@@ -1,4 +1,4 @@
-"""What the engine does at this moment, for eyes."""
+"""Live view of the engine on a terminal."""
 
 from __future__ import annotations
 
@@ -12,100 +12,105 @@ from rich.table import Table
 from rich.text import Text
 
 from anystream.demo.loads import DEADLINE_S, Load
-from anystream.demo.tables import COLOURS, load_table, milliseconds, number, percent
+from anystream.demo.tables import COLOURS, format_milliseconds, format_number, format_percent, load_table
 from anystream.runtime.engine import Turn
 from anystream.runtime.summary import Summary
 
-EVERY_S = 0.1
-_WIDTH = 32  # moments that a row shows
+INTERVAL_S = 0.1
+_WIDTH = 32  # intervals that a row shows
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _ASCII = " .:-=+*#@"
+_SHARES = ("in time", "right, of answers")
 
 
-class Moments:
-    """The last moments of a run: what happened between two looks at it."""
+class RecentHistory:
+    """Measures of the last intervals of a run, each the difference between two summaries."""
 
     def __init__(self) -> None:
-        self.way, self.load = "", 0.0
-        self._before: tuple[float, Summary] | None = None
-        self.rows: dict[str, deque[float]] = {}
+        self.policy, self.load = "", 0.0
+        self.measures: dict[str, deque[float]] = {}
+        self._last: tuple[float, Summary] | None = None
 
-    def see(self, way: str, load: float, turn: Turn) -> bool:
-        """Take note of a turn if it is time; True if there is something new to show."""
-        if (way, load) != (self.way, self.load):
-            self.way, self.load, self._before, self.rows = way, load, None, {}
-        found = turn.summary
-        if self._before is None:
-            self._before = turn.now, _copy(found)
+    def observe(self, policy: str, load: float, turn: Turn) -> bool:
+        """Add the measures of an interval if one has ended; return whether it has."""
+        if (policy, load) != (self.policy, self.load):
+            self.policy, self.load, self._last, self.measures = policy, load, None, {}
+        summary = turn.summary
+        if self._last is None:
+            self._last = turn.now, summary.copy()
             return False
-        then, before = self._before
-        if turn.now - then < EVERY_S:
+        then, before = self._last
+        if turn.now - then < INTERVAL_S:
             return False
-        self._before = turn.now, _copy(found)
-        answered = found.answered - before.answered
-        ended = answered + found.shed - before.shed
-        judged = max(found.judged - before.judged, 1)
-        self._add("arrivals a second", (found.taken - before.taken) / (turn.now - then))
-        self._add("records that wait", turn.queue_length)
-        self._add("steps each", (found.steps - before.steps) / max(answered, 1))
-        self._add("waiting time", (found.waited_s - before.waited_s) / max(answered, 1))
-        self._add("in time", (found.on_time - before.on_time) / max(ended, 1))
-        self._add("right, of answers", (found.right - before.right) / judged)
+        self._last = turn.now, summary.copy()
+        answered = summary.answered - before.answered
+        ended = answered + summary.shed - before.shed
+        judged = max(summary.judged - before.judged, 1)
+        self._add("arrivals per second", (summary.taken - before.taken) / (turn.now - then))
+        self._add("waiting records", turn.queue_length)
+        self._add("steps each", (summary.steps - before.steps) / max(answered, 1))
+        self._add("waiting time", (summary.waited_s - before.waited_s) / max(answered, 1))
+        self._add("in time", (summary.on_time - before.on_time) / max(ended, 1))
+        self._add("right, of answers", (summary.right - before.right) / judged)
         return True
 
     def _add(self, name: str, value: float) -> None:
-        self.rows.setdefault(name, deque(maxlen=_WIDTH)).append(value)
+        self.measures.setdefault(name, deque(maxlen=_WIDTH)).append(value)
 
 
-def panel(moments: Moments, *, ascii_only: bool = False) -> Table:
-    """The last moments as a table of small curves."""
-    colour = COLOURS.get(moments.way, "")
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, title=f"load {moments.load:g}, {moments.way}", title_style=colour)
+def history_table(history: RecentHistory, *, ascii_only: bool = False) -> Table:
+    """Return the last intervals as a table of small curves."""
+    colour = COLOURS.get(history.policy, "")
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, title=f"load {history.load:g}, {history.policy}", title_style=colour)
     table.add_column("now", justify="left", min_width=18)
     table.add_column("", justify="right", min_width=9)
     table.add_column("the last seconds", min_width=_WIDTH, no_wrap=True)
-    for name, values in moments.rows.items():
-        table.add_row(name, _shown(name, values[-1]), Text(_curve(name, values, ascii_only), style=colour))
+    for name, values in history.measures.items():
+        table.add_row(name, _format_measure(name, values[-1]), Text(_curve(name, values, ascii_only), style=colour))
     return table
 
 
-class Screen:
-    """Tables that grow in place on a terminal."""
+class LiveScreen:
+    """Tables that are updated in place on a terminal.
+
+    Parameters
+    ----------
+    live : rich.live.Live
+        The display.
+    ascii_only : bool
+        Whether the terminal shows only ASCII characters.
+    """
 
     def __init__(self, live: Live, *, ascii_only: bool) -> None:
         self._live = live
-        self._ascii = ascii_only
-        self._moments = Moments()
+        self._ascii_only = ascii_only
+        self._history = RecentHistory()
         self._loads: Sequence[Load] = ()
 
-    def watch(self, way: str, load: float, turn: Turn) -> None:
+    def show_turn(self, policy: str, load: float, turn: Turn) -> None:
         """Show a turn of the engine."""
-        if self._moments.see(way, load, turn):
-            self._show(panel(self._moments, ascii_only=self._ascii))
+        if self._history.observe(policy, load, turn):
+            self._update(history_table(self._history, ascii_only=self._ascii_only))
 
-    def done(self, loads: Sequence[Load], *, last: bool) -> None:
-        """A load is over."""
+    def show_loads(self, loads: Sequence[Load], *, last: bool) -> None:
+        """Show the loads that are finished; after the last one, without the history."""
         self._loads = list(loads)
-        self._show(*([] if last else [panel(self._moments, ascii_only=self._ascii)]))
+        self._update(*([] if last else [history_table(self._history, ascii_only=self._ascii_only)]))
 
-    def _show(self, *below: RenderableType) -> None:
+    def _update(self, *below: RenderableType) -> None:
         parts = [load_table(self._loads)] if self._loads else []
         self._live.update(Group(*parts, *below), refresh=True)
 
 
-def _copy(summary: Summary) -> Summary:
-    return Summary.restored(summary.state())
-
-
-def _shown(name: str, value: float) -> str:
+def _format_measure(name: str, value: float) -> str:
     if name == "waiting time":
-        return milliseconds(value)
-    if name in ("in time", "right, of answers"):
-        return percent(value)
-    return f"{value:,.0f}" if value >= 100 else number(value)
+        return format_milliseconds(value)
+    if name in _SHARES:
+        return format_percent(value)
+    return f"{value:,.0f}" if value >= 100 else format_number(value)
 
 
 def _curve(name: str, values: Sequence[float], ascii_only: bool) -> str:
-    top = 1.0 if name in ("in time", "right, of answers") else DEADLINE_S if name == "waiting time" else max(values)
+    top = 1.0 if name in _SHARES else DEADLINE_S if name == "waiting time" else max(values)
     marks = _ASCII if ascii_only else _BLOCKS
     return "".join(marks[min(int(value / max(top, 1e-12) * 8 + 0.5), 8)] for value in values)

@@ -1,4 +1,4 @@
-"""A bursty stream in real time at several loads, through the engine, with two ways to spend the time."""
+"""A bursty stream in real time at several loads, with an anytime scheduler and with a fixed budget."""
 
 from __future__ import annotations
 
@@ -11,53 +11,53 @@ from numpy.typing import NDArray
 
 from anystream.runtime.clock import Clock, RealClock
 from anystream.runtime.engine import Engine, Turn
-from anystream.runtime.queue import ItemQueue, Overflow
+from anystream.runtime.queue import OverflowPolicy, RecordQueue
 from anystream.runtime.replay import Replay, at_times
 from anystream.runtime.schedulers import DeadlineShare, FixedBudget, Scheduler
-from anystream.runtime.simulation import EndlessRows, Nowhere
+from anystream.runtime.simulation import NullSink, RepeatingSource
 from anystream.runtime.summary import Summary
-from anystream.runtime.workloads import arrivals
+from anystream.runtime.workloads import draw_arrivals
 
 LOADS = (0.5, 1.0, 2.0, 5.0, 10.0)
 STEPS = 200
 DEADLINE_S = 0.1
 SLOT_S, BURST_SHARE, BURST_FACTOR = 0.05, 0.2, 4.0
 """The rate changes every `SLOT_S` seconds; a fifth of the slots are bursts, with four times the rate of the others."""
-_IN_TIME = 0.5  # part of the deadline: what the full budget can do in it is all that may wait for the full budget
+_FIXED_QUEUE_SHARE = 0.5  # share of the deadline: the queue of the fixed budget holds what can be classified in it
 
-Watch = Callable[[str, float, Turn], None]
-"""Called with the way, the load and each turn of the engine."""
+Observer = Callable[[str, float, Turn], None]
+"""Called with the policy ("anytime" or "fixed"), the load and each turn of the engine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The same stream, answered both ways.
+    """The same stream under both policies.
 
     Parameters
     ----------
     factor : float
-        Arrivals over what the machine can do at the full number of steps.
-    arrivals : int
-        How many records came.
+        Arrivals per second over the capacity, which is what the machine can classify at the full number of steps.
+    n_records : int
+        Number of records that arrived.
     anytime, fixed : Summary
-        What became of them.
+        Account of the stream under each policy.
     """
 
     factor: float
-    arrivals: int
+    n_records: int
     anytime: Summary
     fixed: Summary
 
     def share(self, count: int) -> float:
-        """A count as part of all arrivals."""
-        return count / max(self.arrivals, 1)
+        """Return a count as a share of all records."""
+        return count / max(self.n_records, 1)
 
 
-def bursty_arrivals(rate: float, seconds: float, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Random arrivals, at `rate` a second on average and in bursts."""
+def draw_bursty_arrivals(rate_per_s: float, seconds: float, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return random arrival times in bursts, with `rate_per_s` records per second on average."""
     slots = max(1, round(seconds / SLOT_S))
     weight = np.where(rng.random(slots) < BURST_SHARE, BURST_FACTOR, 1.0)
-    return arrivals(rate * weight / weight.mean(), seconds / slots, seed=int(rng.integers(2**31)))
+    return draw_arrivals(rate_per_s * weight / weight.mean(), seconds / slots, seed=int(rng.integers(2**31)))
 
 
 def run_load(
@@ -67,34 +67,35 @@ def run_load(
     factor: float,
     *,
     capacity: float,
-    times: NDArray[np.float64],
-    watch: Watch,
-    clock: Callable[[], Clock] = RealClock,
+    arrival_times_s: NDArray[np.float64],
+    observer: Observer,
+    clock_class: Callable[[], Clock] = RealClock,
 ) -> Load:
-    """One stream, answered twice: with a share of the time for everyone, and with the same steps for everyone.
+    """Run one stream twice: with an equal share of the time for every record, and with a fixed number of steps.
 
-    Each has the queue that suits it. The first holds what comes in a deadline. The second holds no more than it can
-    answer in time, or all would be late; what does not fit is given up, the longest-waiting first.
+    Each policy has the queue that suits it. The anytime queue holds what arrives within a deadline. The queue of the
+    fixed budget holds only what can be classified in time, otherwise every answer would be late; a full queue evicts
+    the oldest records.
     """
-    fixed_size = max(16, round(_IN_TIME * capacity * DEADLINE_S))
-    anytime_size = max(16, round(2 * LOADS[-1] * capacity * DEADLINE_S))
+    anytime_capacity = max(16, round(2 * LOADS[-1] * capacity * DEADLINE_S))
+    fixed_capacity = max(16, round(_FIXED_QUEUE_SHARE * capacity * DEADLINE_S))
 
-    def run(way: str, scheduler: Scheduler, size: int, overflow: Overflow) -> Summary:
-        time = clock()
+    def run(policy: str, scheduler: Scheduler, queue_capacity: int, overflow: OverflowPolicy) -> Summary:
+        clock = clock_class()
         return Engine(
             model,
-            Replay(EndlessRows(X, y, len(times)), at_times(times), time),
-            Nowhere(),
+            Replay(RepeatingSource(X, y, len(arrival_times_s)), at_times(arrival_times_s), clock),
+            NullSink(),
             scheduler=scheduler,
-            within=DEADLINE_S,
-            queue=ItemQueue(size, overflow),
-            clock=time,
-            observer=lambda turn: watch(way, factor, turn),
+            within_s=DEADLINE_S,
+            queue=RecordQueue(queue_capacity, overflow),
+            clock=clock,
+            observer=lambda turn: observer(policy, factor, turn),
         ).run()
 
     return Load(
         factor,
-        len(times),
-        run("anytime", DeadlineShare(most=STEPS), anytime_size, "answer_now"),
-        run("fixed", FixedBudget(STEPS), fixed_size, "shed_oldest"),
+        len(arrival_times_s),
+        run("anytime", DeadlineShare(max_steps=STEPS), anytime_capacity, "answer_now"),
+        run("fixed", FixedBudget(STEPS), fixed_capacity, "shed_oldest"),
     )

@@ -1,4 +1,4 @@
-"""What the demonstration prints."""
+"""Tables and texts of the demonstration."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from anystream.demo.loads import Load
 from anystream.runtime.summary import Summary
 
 COLOURS = {"anytime": "cyan", "fixed": "magenta"}
-_BAR = 44
+_BAR_WIDTH = 44
 
 
 def curve_table(curve: AnytimeCurve, *, ascii_only: bool = False) -> Table:
-    """The anytime curve with a bar for the share of wrong answers."""
+    """Return the anytime curve as a table, with a bar for the share of wrong answers."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("steps", justify="right")
     table.add_column("accuracy", justify="right")
@@ -25,13 +25,13 @@ def curve_table(curve: AnytimeCurve, *, ascii_only: bool = False) -> Table:
     worst = max(1.0 - curve.accuracy.min(), 1e-9)
     for stage in curve.milestones():
         accuracy = curve.at(stage)
-        width = (1.0 - accuracy) / worst * _BAR
-        table.add_row(f"{stage}", percent(accuracy), Text(_bar(width, ascii_only), style="cyan"))
+        width = (1.0 - accuracy) / worst * _BAR_WIDTH
+        table.add_row(f"{stage}", format_percent(accuracy), Text(_bar(width, ascii_only), style="cyan"))
     return table
 
 
 def load_table(loads: Sequence[Load]) -> Table:
-    """One block of two lines for each load."""
+    """Return a table with two rows for each load, one per policy."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for name in ("load", "arrivals"):
         table.add_column(name, justify="right")
@@ -39,54 +39,55 @@ def load_table(loads: Sequence[Load]) -> Table:
     for name in ("steps", "wait\np50", "wait\np99", "answered\nin time", "answers\nright", "right\nin time"):
         table.add_column(name, justify="right", no_wrap=True)
     for load in loads:
-        for name, found in (("anytime", load.anytime), ("fixed", load.fixed)):
-            first = name == "anytime"
+        for policy, summary in (("anytime", load.anytime), ("fixed", load.fixed)):
+            first = policy == "anytime"
             table.add_row(
                 f"{load.factor:g}" if first else "",
-                f"{load.arrivals:,}" if first else "",
-                Text(name, style=COLOURS[name]),
-                number(mean_steps(found)),
-                milliseconds(found.wait_quantile(0.5)),
-                milliseconds(found.wait_quantile(0.99)),
-                _judged(load.share(found.on_time)),
-                percent(found.right / found.judged if found.judged else float("nan")),
-                _judged(load.share(found.right_on_time)),
+                f"{load.n_records:,}" if first else "",
+                Text(policy, style=COLOURS[policy]),
+                format_number(mean_steps(summary)),
+                format_milliseconds(summary.wait_quantile(0.5)),
+                format_milliseconds(summary.wait_quantile(0.99)),
+                _coloured_percent(load.share(summary.on_time)),
+                format_percent(summary.right / summary.judged if summary.judged else float("nan")),
+                _coloured_percent(load.share(summary.right_on_time)),
                 end_section=not first,
             )
     return table
 
 
-def verdict(load: Load, steps: int) -> Text:
-    """The last load in a sentence."""
-    ours, fixed = load.anytime, load.fixed
+def describe_load(load: Load, steps: int) -> Text:
+    """Return a load in one sentence; `steps` is the fixed budget."""
+    anytime, fixed = load.anytime, load.fixed
     return Text.assemble(
         f"At {load.factor:g} times the load, ",
         ("anytime", "bold cyan"),
-        f" answers {load.share(ours.on_time):.0%} in time, with {number(mean_steps(ours))} steps each, and ",
-        (f"{load.share(ours.right_on_time):.0%} of all records get the right answer in time", "bold"),
+        f" answers {load.share(anytime.on_time):.0%} in time, with {format_number(mean_steps(anytime))} steps each, "
+        "and ",
+        (f"{load.share(anytime.right_on_time):.0%} of all records get the right answer in time", "bold"),
         "; ",
         ("fixed", "bold magenta"),
         f" spends {steps} steps on each, and {load.share(fixed.right_on_time):.0%} do.",
     )
 
 
-def mean_steps(found: Summary) -> float:
-    """Steps of an answer, on average."""
-    return found.steps / found.answered if found.answered else float("nan")
+def mean_steps(summary: Summary) -> float:
+    """Return the mean number of steps per answer; NaN without answers."""
+    return summary.steps / summary.answered if summary.answered else float("nan")
 
 
-def percent(share: float) -> str:
-    """A share as text."""
+def format_percent(share: float) -> str:
+    """Return a share as text; NaN is a dash."""
     return "-" if share != share else f"{share:.1%}"
 
 
-def number(value: float) -> str:
-    """A count as text, with a digit behind the point if it is small."""
+def format_number(value: float) -> str:
+    """Return a number as text, with one decimal below 10; NaN is a dash."""
     return "-" if value != value else f"{value:.0f}" if value >= 10 else f"{value:.1f}"
 
 
-def milliseconds(seconds: float) -> str:
-    """A short time as text."""
+def format_milliseconds(seconds: float) -> str:
+    """Return a time as text in milliseconds, with one decimal below 10; NaN is a dash."""
     return "-" if seconds != seconds else f"{seconds * 1e3:.{0 if seconds >= 0.01 else 1}f} ms"
 
 
@@ -97,5 +98,6 @@ def _bar(width: float, ascii_only: bool) -> str:
     return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
 
 
-def _judged(share: float) -> Text:
-    return Text(percent(share), style="bold green" if share >= 0.9 else "yellow" if share >= 0.5 else "bold red")
+def _coloured_percent(share: float) -> Text:
+    style = "bold green" if share >= 0.9 else "yellow" if share >= 0.5 else "bold red"
+    return Text(format_percent(share), style=style)

@@ -1,0 +1,87 @@
+"""Options of ``anystream classify``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from anystream.cli.options import Delimiter, ModelPath, Overflow, QueueCapacity
+
+SCHEDULERS = ("deadline-share", "marginal-gain", "waiting-time", "fixed-budget")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassifyOptions:
+    """Options of the command as they were given; `anystream.cli.classify_run.prepare_run` checks them."""
+
+    model: ModelPath
+    input_path: Annotated[str, typer.Argument(metavar="INPUT", help="Records; - is standard input.")] = "-"
+    output_path: Annotated[
+        str, typer.Option("--output", "-o", help="Output file for answers; - is standard output.")
+    ] = "-"
+    within: Annotated[
+        str | None, typer.Option(help="Time from the arrival of a record to its deadline, such as 5ms.")
+    ] = None
+    target_wait: Annotated[
+        str | None, typer.Option(help="Time in which the queue shall be emptied, such as 2s (the rule of LOCUST).")
+    ] = None
+    budget: Annotated[int | None, typer.Option(help="Maximum steps per record; default: the model's own.")] = None
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help=f"One of {', '.join(SCHEDULERS)}; default: deadline-share with --within, waiting-time with "
+            "--target-wait, otherwise fixed-budget."
+        ),
+    ] = None
+    learn: Annotated[bool, typer.Option(help="Learn from labels while classifying.")] = False
+    labels_path: Annotated[
+        str | None, typer.Option("--labels", help="File or pipe of labels that come later: records of key and label.")
+    ] = None
+    save_path: Annotated[
+        str | None, typer.Option("--save", help="With --learn: output file for the model at the end.")
+    ] = None
+    label_column: Annotated[
+        str | None, typer.Option("--label", help="Column of the class label, if it is known; default: that of the fit.")
+    ] = None
+    key_column: Annotated[
+        str | None,
+        typer.Option("--key", help="Column of the record key; default: that of the fit, otherwise the line number."),
+    ] = None
+    time_column: Annotated[
+        str | None, typer.Option("--time", help="Column of the record time, in seconds; default: that of the fit.")
+    ] = None
+    rate: Annotated[float | None, typer.Option(help="Replay the input at this many records per second.")] = None
+    speed: Annotated[
+        float | None, typer.Option(help="Replay the input at its recorded times, this many times as fast.")
+    ] = None
+    queue_capacity: QueueCapacity = 10_000
+    overflow: Overflow = "block"
+    dead_letters_path: Annotated[
+        str | None,
+        typer.Option(
+            "--dead-letters",
+            help="Output file for records that cannot be read or classified; without it the first few are printed.",
+        ),
+    ] = None
+    strict: Annotated[bool, typer.Option(help="Stop at the first bad record, with exit code 2.")] = False
+    checkpoint_folder: Annotated[
+        str | None, typer.Option("--checkpoint", help="Folder for checkpoints; the next start continues from the last.")
+    ] = None
+    checkpoint_every: Annotated[
+        str, typer.Option(help="Interval of checkpoints, as a time (10s) or a number of records (5000 records).")
+    ] = "10s"
+    proba: Annotated[bool, typer.Option(help="Write the probability of every class.")] = False
+    input_format: Annotated[
+        str | None,
+        typer.Option(help="csv, jsonl or arrow; default: by the file name, for standard input by its first byte."),
+    ] = None
+    output_format: Annotated[
+        str | None, typer.Option(help="jsonl, csv or arrow (Parquet); default: by the file name, otherwise jsonl.")
+    ] = None
+    delimiter: Delimiter = None
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary on standard error as JSON.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary; bad records are still reported.")] = (
+        False
+    )

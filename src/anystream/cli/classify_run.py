@@ -1,0 +1,184 @@
+"""A run of ``anystream classify``, checked before any stream is opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from anystream.cli.classify_options import SCHEDULERS, ClassifyOptions
+from anystream.cli.durations import parse_duration
+from anystream.cli.file_formats import choose_format
+from anystream.cli.paths import check_distinct_files
+from anystream.cli.saved_model import read_notes, read_schema
+from anystream.connectors.schema import Schema
+from anystream.model_file import read_model
+from anystream.models import restore_model
+from anystream.runtime.checkpoint import CheckpointFolder, RunState
+from anystream.runtime.gain_table import GainTable
+from anystream.runtime.queue import OVERFLOW_POLICIES
+from anystream.runtime.schedulers import DeadlineShare, FixedBudget, MarginalGain, Scheduler, WaitingTime
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassifyRun:
+    """What a run needs, all of it checked.
+
+    Parameters
+    ----------
+    options : ClassifyOptions
+        The options, whose values are valid.
+    within_s : float, optional
+        Seconds from the arrival of a record to its deadline.
+    classifier : anytime classifier
+        The model of the file, or of the checkpoint that the run continues from.
+    notes : dict
+        Notes of the model file.
+    schema : Schema
+        Columns of the records.
+    scheduler : Scheduler
+        Scheduler of the engine.
+    checkpoint : CheckpointFolder, optional
+        Folder for checkpoints.
+    state : RunState, optional
+        Checkpoint that the run continues from.
+    """
+
+    options: ClassifyOptions
+    within_s: float | None
+    classifier: Any
+    notes: dict[str, Any]
+    schema: Schema
+    scheduler: Scheduler
+    checkpoint: CheckpointFolder | None
+    state: RunState | None
+
+
+def prepare_run(options: ClassifyOptions) -> ClassifyRun:
+    """Check the options, read the model and return the run; nothing is written, and no stream is opened."""
+    _check_values(options)
+    _check_combinations(options)
+    _check_files(options)
+    within_s = _parse_optional_duration(options.within)
+    target_wait_s = _parse_optional_duration(options.target_wait)
+    scheduler_name = _choose_scheduler_name(options)
+    interval = _parse_interval(options.checkpoint_every)
+
+    mapped = not options.learn  # a model that learns is read and verified as a whole
+    file = read_model(options.model, mmap=mapped)
+    notes = read_notes(file)
+    checkpoint = None
+    if options.checkpoint_folder is not None:
+        checkpoint = CheckpointFolder(options.checkpoint_folder, notes=notes, **interval)
+    state = None if checkpoint is None else checkpoint.load()
+    classifier = restore_model(file, mapped=mapped) if state is None else state.model
+    return ClassifyRun(
+        options=options,
+        within_s=within_s,
+        classifier=classifier,
+        notes=notes,
+        schema=_choose_columns(read_schema(notes, classifier), options),
+        scheduler=_make_scheduler(
+            scheduler_name,
+            max_steps=classifier.budget if options.budget is None else options.budget,
+            target_wait_s=target_wait_s,
+            gain_table=notes.get("gain_table"),
+        ),
+        checkpoint=checkpoint,
+        state=state,
+    )
+
+
+def _check_values(options: ClassifyOptions) -> None:
+    if options.overflow not in OVERFLOW_POLICIES:
+        raise ValueError(f"--overflow is {options.overflow!r}; use one of {', '.join(OVERFLOW_POLICIES)}")
+    if options.budget is not None and options.budget < 0:
+        raise ValueError(f"--budget is {options.budget}; use 0 steps or more")
+    if options.queue_capacity < 1:
+        raise ValueError(f"--queue is {options.queue_capacity}; use 1 record or more")
+    for name, value in (("rate", options.rate), ("speed", options.speed)):
+        if value is not None and not value > 0.0:
+            raise ValueError(f"--{name} is {value}; use a number above 0")
+
+
+def _check_combinations(options: ClassifyOptions) -> None:
+    if options.rate is not None and options.speed is not None:
+        raise ValueError("--rate and --speed both set the arrival times; give one of them")
+    if options.labels_path is not None and not options.learn:
+        raise ValueError("--labels has no effect without --learn; add --learn, or leave --labels out")
+    if options.save_path is not None and not options.learn:
+        raise ValueError("--save has no effect without --learn; add --learn, or leave --save out")
+
+
+def _check_files(options: ClassifyOptions) -> None:
+    output_format = choose_format(options.output_path, options.output_format, "jsonl")
+    if options.checkpoint_folder is not None and (options.output_path == "-" or output_format == "arrow"):
+        raise ValueError(
+            "--checkpoint removes unconfirmed answers after a crash, which only a file of lines allows; write to one "
+            "with -o answers.jsonl"
+        )
+    if options.proba and output_format == "arrow":
+        raise ValueError("--proba is not supported in Parquet files; write to .jsonl or .csv")
+    outputs = {"--output": options.output_path, "--dead-letters": options.dead_letters_path}
+    check_distinct_files({"the model": options.model}, outputs)  # --save may replace the model
+    check_distinct_files(
+        {"the input": options.input_path, "the file of --labels": options.labels_path},
+        outputs | {"--save": options.save_path},
+    )
+
+
+def _choose_scheduler_name(options: ClassifyOptions) -> str:
+    """Return the name of the scheduler, which fits the other options."""
+    name = options.scheduler
+    if name is None:
+        return "deadline-share" if options.within else "waiting-time" if options.target_wait else "fixed-budget"
+    if name not in SCHEDULERS:
+        raise ValueError(f"--scheduler is {name!r}; use one of {', '.join(SCHEDULERS)}")
+    if name == "waiting-time" and options.target_wait is None:
+        raise ValueError("the waiting-time scheduler needs a target; add --target-wait 2s")
+    if name in ("deadline-share", "marginal-gain") and options.within is None:
+        raise ValueError(f"the {name} scheduler needs deadlines; add --within 5ms")
+    if name == "marginal-gain" and options.budget is not None:
+        raise ValueError("the marginal-gain scheduler takes its steps from the gain table; leave --budget out")
+    return name
+
+
+def _make_scheduler(name: str, *, max_steps: int, target_wait_s: float | None, gain_table: Any) -> Scheduler:
+    if name == "fixed-budget":
+        return FixedBudget(max_steps)
+    if name == "deadline-share":
+        return DeadlineShare(max_steps=max_steps)
+    if name == "waiting-time":
+        assert target_wait_s is not None  # _choose_scheduler_name has checked it
+        return WaitingTime(target_wait_s, max_steps=max_steps)
+    if gain_table is None:
+        raise ValueError("the marginal-gain scheduler needs a gain table in the model; fit it with --gain-table")
+    return MarginalGain(GainTable.from_json(gain_table))
+
+
+def _parse_optional_duration(text: str | None) -> float | None:
+    return None if text is None else parse_duration(text)
+
+
+def _parse_interval(text: str) -> dict[str, Any]:
+    """Return the interval of checkpoints as arguments of `CheckpointFolder`."""
+    count, _, unit = text.partition(" ")
+    if unit.strip() not in ("record", "records"):
+        return {"every_s": parse_duration(text)}
+    if not count.isdecimal() or int(count) < 1:
+        raise ValueError(
+            f"--checkpoint-every is {text!r}; write a time such as 10s, or a number such as '5000 records'"
+        )
+    return {"every_records": int(count), "every_s": float("inf")}
+
+
+def _choose_columns(schema: Schema, options: ClassifyOptions) -> Schema:
+    """Return the schema of the model with the columns that the options name."""
+    schema = replace(
+        schema,
+        label=options.label_column or schema.label,
+        key=options.key_column or schema.key,
+        time=options.time_column or schema.time,
+    )
+    if options.speed is not None and schema.time is None:
+        raise ValueError("--speed replays recorded times; name the column that holds them with --time")
+    return schema

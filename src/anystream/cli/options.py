@@ -1,0 +1,48 @@
+"""Options that several commands share, and commands whose options are the fields of a dataclass."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+OptionsT = TypeVar("OptionsT")
+
+ModelPath = Annotated[str, typer.Argument(help="Model file.")]
+LabelColumn = Annotated[
+    str | None, typer.Option("--label", help="Column of the class label; default: that of the fit.")
+]
+TimeColumn = Annotated[str | None, typer.Option("--time", help="Column of the record time, in seconds.")]
+TableFormat = Annotated[
+    str | None, typer.Option("--format", help="csv, jsonl or arrow; default: by the end of the file name.")
+]
+Delimiter = Annotated[
+    str | None, typer.Option("--delimiter", help="Delimiter of a CSV file; default: guessed from the first line.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+QueueCapacity = Annotated[int, typer.Option("--queue", help="Maximum number of waiting records.")]
+Overflow = Annotated[
+    str,
+    typer.Option("--overflow", help="Policy for a full queue: block, answer_now, shed_oldest or shed_newest."),
+]
+
+
+def command_from(options_class: type[OptionsT], run: Callable[[OptionsT], None]) -> Callable[..., None]:
+    """Return a Typer command whose parameters are the fields of a dataclass, and which calls `run` with an instance.
+
+    Parameters
+    ----------
+    options_class : type
+        A dataclass; each field is annotated with its type and a ``typer.Option`` or ``typer.Argument``.
+    run : callable
+        Does the work; its docstring is the help of the command.
+    """
+
+    def command(**values: Any) -> None:
+        run(options_class(**values))
+
+    command.__doc__ = run.__doc__
+    command.__signature__ = inspect.signature(options_class, eval_str=True)  # type: ignore[attr-defined]  # Typer reads it
+    return command
