@@ -1,4 +1,4 @@
-"""Changes of the concept: noticing them, and what becomes of the components from before."""
+"""Changes of the concept: detecting them, and relabelling or dropping the components that were learned before."""
 
 from __future__ import annotations
 
@@ -7,95 +7,102 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.graph.components import Components, Counts, Mask, Numbers
+from anystream.graph.array_types import Counts, Mask, Numbers
+from anystream.graph.components import Components
 
-MEMORY = 20
-"""Batches whose errors say what is usual."""
-FEWEST = 3
-"""Batches before anything is usual."""
+MAX_RECENT_ERRORS = 20
+"""Maximum number of batches whose errors define the usual error."""
+MIN_RECENT_ERRORS = 3
+"""Minimum number of batches before a change can be detected."""
 DEVIATIONS = 3.0
-LEAST_DEVIATION = 0.02
-CONFIDENCE = 0.7
-"""A relabelled component leaves if its label is less sure than this."""
-CONTACT_K = 3
-"""Least neighbourhood in which a component meets the records of a batch."""
-PRIOR_MEETINGS = 0.5
-CLASS_MEETINGS = 2.0
-"""How many meetings of its own a component's old label is worth."""
+"""Standard deviations above the usual error at which a batch shows a change."""
+MIN_DEVIATION = 0.02
+"""Minimum standard deviation of the error of a batch."""
+MIN_CONFIDENCE = 0.7
+"""A component is dropped at a change if less than this share of the evidence supports its new label."""
+MIN_CONTACT_K = 3
+"""Minimum neighbourhood in which contacts between components and the records of a batch are counted."""
+PRIOR_CONTACTS = 0.5
+"""Contacts of every class with every class that are assumed before any is counted."""
+CLASS_CONTACTS = 2.0
+"""Weight of the contacts of the whole old class, in contacts of the component itself."""
 
 
-def is_change(error: float, recent: tuple[float, ...], n_records: int) -> bool:
-    """Whether the error of a batch lies beyond what is usual: mean + 3 max(binomial s.d., 0.02)."""
-    if len(recent) < FEWEST:
+def is_change(error: float, recent_errors: tuple[float, ...], n_records: int) -> bool:
+    """Whether the error of a batch exceeds the usual error: mean + 3 max(binomial s.d., 0.02)."""
+    if len(recent_errors) < MIN_RECENT_ERRORS:
         return False
-    usual = float(np.mean(recent))
-    deviation: float = max((usual * (1.0 - usual) / n_records) ** 0.5, LEAST_DEVIATION)
+    usual = float(np.mean(recent_errors))
+    deviation: float = max((usual * (1.0 - usual) / n_records) ** 0.5, MIN_DEVIATION)
     return error > usual + DEVIATIONS * deviation
 
 
-def new_labels(components: Components, nearest: Counts, labels: Numbers, n_classes: int) -> tuple[Numbers, Mask]:
-    """What the components seem to be called after a change, and which of these labels are sure.
+def estimate_labels(components: Components, nearest: Counts, labels: Numbers, n_classes: int) -> tuple[Numbers, Mask]:
+    """Return the labels that components seem to have after a change, and which of these labels are certain enough.
 
-    A component asks the records of the batch that it meets (T), and its whole old class does, too (M): after a swap of
-    labels even a component that meets nobody knows its new name.
+    The evidence for a label is the contacts of the component with the records of the batch (T) and those of its whole
+    old class (M). After a swap of labels even a component without contacts gets its new label.
 
     Parameters
     ----------
     components : Components
-        Those from before the change.
+        Components learned before the change.
     nearest : array of shape (n_records, k)
-        Their nearest vertices to the records of the batch.
+        The vertices nearest to each record of the batch.
     labels : array of shape (n_records,)
-        The labels of these records.
+        The class numbers of these records.
     n_classes : int
         Number of classes.
     """
-    met = components.meetings(nearest, labels, CONTACT_K, n_classes)
-    by_class = np.full((n_classes, n_classes), PRIOR_MEETINGS)
-    np.add.at(by_class, components.label, met)
+    contacts = components.count_contacts(nearest, labels, MIN_CONTACT_K, n_classes)
+    by_class = np.full((n_classes, n_classes), PRIOR_CONTACTS)
+    np.add.at(by_class, components.label, contacts)
     by_class /= by_class.sum(axis=1, keepdims=True)
-    evidence = CLASS_MEETINGS * by_class[components.label] + met
-    sure = evidence.max(axis=1) >= CONFIDENCE * evidence.sum(axis=1)
-    return evidence.argmax(axis=1).astype(np.int32), sure
+    evidence = CLASS_CONTACTS * by_class[components.label] + contacts
+    certain = evidence.max(axis=1) >= MIN_CONFIDENCE * evidence.sum(axis=1)
+    return evidence.argmax(axis=1).astype(np.int32), certain
 
 
-def wrong_more_than_right(components: Components, nearest: Counts, labels: Numbers, n_classes: int, k: int) -> Mask:
-    """Which components are met by more records of other labels than of their own."""
-    met = components.meetings(nearest, labels, k, n_classes)
-    right = met[np.arange(len(components)), components.label]
-    return np.asarray(met.sum(axis=1) - right > right)
+def mostly_wrong(components: Components, nearest: Counts, labels: Numbers, n_classes: int, min_k: int) -> Mask:
+    """Return which components have more contacts with records of other classes than with records of their own."""
+    contacts = components.count_contacts(nearest, labels, min_k, n_classes)
+    right = contacts[np.arange(len(components)), components.label]
+    return np.asarray(contacts.sum(axis=1) - right > right)
 
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """The whole graph against its younger part, on records where just one of them is right.
+    """Comparison of the whole graph with its recent part, on records that only one of them classifies correctly.
 
     Parameters
     ----------
-    lost : float
-        Records that only the younger part has right, less those that only the whole graph has.
+    advantage : float
+        Number of records that only the recent part classifies correctly, minus those that only the whole graph does.
     disagreements : float
-        All such records.
+        Number of all such records.
     """
 
-    lost: float = 0.0
+    advantage: float = 0.0
     disagreements: float = 0.0
 
-    def after(self, whole_right: Mask, young_right: Mask, decay: float) -> Balance:
-        """The balance after one more batch."""
-        lost = int((young_right & ~whole_right).sum()) - int((whole_right & ~young_right).sum())
-        disagreements = int((young_right != whole_right).sum())
-        return Balance(decay * self.lost + lost, decay * self.disagreements + disagreements)
+    def observe(self, whole_correct: Mask, recent_correct: Mask, decay: float) -> Balance:
+        """Return the balance after one more batch; earlier batches are multiplied by `decay`."""
+        only_recent = int((recent_correct & ~whole_correct).sum())
+        only_whole = int((whole_correct & ~recent_correct).sum())
+        return Balance(
+            decay * self.advantage + (only_recent - only_whole),
+            decay * self.disagreements + (only_recent + only_whole),
+        )
 
     def exceeds(self, deviations: float) -> bool:
-        """Whether the older part does harm, beyond so many standard deviations of chance."""
-        return self.disagreements > 0 and self.lost > deviations * self.disagreements**0.5
+        """Whether the recent part is better alone, by more than `deviations` standard deviations of chance."""
+        return self.disagreements > 0 and self.advantage > deviations * self.disagreements**0.5
 
 
 NO_BALANCE = Balance()
 
 
-def halves(n_records: int) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], ...]:
-    """Both ways to learn from one half of a batch and to test on the other."""
+def split_in_halves(n_records: int) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], ...]:
+    """Return both ways to learn one half of a batch and to test on the other, as index arrays."""
     even, odd = np.arange(0, n_records, 2), np.arange(1, n_records, 2)
     return (even, odd), (odd, even)

@@ -8,35 +8,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream import _native
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.int32]
-Counts = NDArray[np.int64]
-Mask = NDArray[np.bool_]
+from anystream.graph.array_types import Counts, Floats, Mask, Numbers
+from anystream.graph.recipe import ComponentRecipe
 
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """Labelled vertices in components, the oldest first. No array is changed once it is in here.
+    """Labelled vertices in components, the oldest first. The arrays are never changed in place.
 
     Parameters
     ----------
     points : array of shape (n_vertices, n_features)
-        The vertices, as the records came.
+        The vertices: the records as they were learned, without scaling.
     owner : array of shape (n_vertices,)
-        The component of each vertex. Vertices of one batch lie together.
+        The component of each vertex. Vertices of one batch are contiguous.
     k : array of shape (n_components,)
         K_a, the K of the graph in which the component was purest.
     purity : array of shape (n_components,)
-        Phi_a, between 0 and 1, above 0.
+        Phi_a, above 0 and at most 1.
     label : array of shape (n_components,)
-        The number of the class of all its vertices.
-    born : array of shape (n_components,)
-        The number of the batch that it came from.
+        The class number of all its vertices.
+    batch_number : array of shape (n_components,)
+        The number of the batch that the component was built from.
     last_used : array of shape (n_components,)
-        The number of the record whose classification used it last.
+        The number of the last record whose classification used the component.
     transferred : array of shape (n_components,)
-        Whether it is from before a change and stayed with what then seemed its label.
+        Whether the component was kept through a change, with the label that the batch of the change suggested.
     """
 
     points: Floats
@@ -44,13 +41,13 @@ class Components:
     k: Numbers
     purity: Floats
     label: Numbers
-    born: Counts
+    batch_number: Counts
     last_used: Counts
     transferred: Mask
 
     @classmethod
-    def none(cls, n_features: int) -> Components:
-        """No components of records with `n_features` features."""
+    def empty(cls, n_features: int) -> Components:
+        """Return no components, of records with `n_features` features."""
         return cls(
             np.empty((0, n_features)),
             np.empty(0, np.int32),
@@ -67,12 +64,12 @@ class Components:
 
     @property
     def n_vertices(self) -> int:
-        """Vertices of all components."""
+        """Number of vertices of all components."""
         return len(self.owner)
 
     @property
     def sizes(self) -> NDArray[np.intp]:
-        """Vertices of each component."""
+        """Number of vertices of each component."""
         return np.bincount(self.owner, minlength=len(self))
 
     @property
@@ -80,8 +77,10 @@ class Components:
         """Bytes of all arrays."""
         return sum(getattr(self, name).nbytes for name in self.__slots__)
 
-    def kept(self, mask: Mask) -> Components:
-        """Those components where `mask` is true."""
+    # -- other sets of components ------------------------------------------------------------------------------------
+
+    def select(self, mask: Mask) -> Components:
+        """Return the components where `mask` is true."""
         if mask.all():
             return self
         vertices = mask[self.owner]
@@ -92,96 +91,126 @@ class Components:
             *(getattr(self, name)[mask] for name in self.__slots__[2:]),
         )
 
-    def joined(self, other: Components) -> Components:
-        """These components and then the other ones."""
+    def concatenate(self, other: Components) -> Components:
+        """Return these components followed by the other ones."""
         return Components(
             np.concatenate([self.points, other.points]),
             np.concatenate([self.owner, other.owner + np.int32(len(self))]),
             *(np.concatenate([getattr(self, name), getattr(other, name)]) for name in self.__slots__[2:]),
         )
 
-    def widened(self, n_features: int) -> Components:
-        """The same with further features that all vertices lack."""
-        lacking = np.full((self.n_vertices, n_features - self.points.shape[1]), np.nan)
-        return replace(self, points=np.hstack([self.points, lacking]))
+    def sort_by_batch(self) -> Components:
+        """Return the same components and vertices with the oldest first."""
+        order = np.argsort(self.batch_number, kind="stable")
+        position = np.empty(len(order), np.int32)
+        position[order] = np.arange(len(order), dtype=np.int32)
+        vertices = np.argsort(self.batch_number[self.owner], kind="stable")
+        return Components(
+            self.points[vertices],
+            position[self.owner][vertices],
+            *(getattr(self, name)[order] for name in self.__slots__[2:]),
+        )
 
-    def largest_k(self, least_k: int) -> int:
-        """The size of the largest neighbourhood, max(K_a, K0) over all components."""
-        return max(int(self.k.max(initial=1)), least_k)
+    def limit_vertices(self, max_vertices: int) -> Components:
+        """Return the components without the oldest ones, so that at most `max_vertices` vertices remain."""
+        surplus = self.n_vertices - max_vertices
+        if surplus <= 0:
+            return self
+        sizes = self.sizes
+        return self.select(np.cumsum(sizes) - sizes >= surplus)
 
-    def nearest(self, queries: Floats, scale: Floats, k: int, threads: int) -> Counts:
-        """The `k` nearest vertices (all, if there are fewer) of each query, nearest first."""
+    def with_features(self, n_features: int) -> Components:
+        """Return the components with `n_features` features; the new ones are missing in all vertices."""
+        missing = np.full((self.n_vertices, n_features - self.points.shape[1]), np.nan)
+        return replace(self, points=np.hstack([self.points, missing]))
+
+    # -- neighbourhoods ----------------------------------------------------------------------------------------------
+
+    def max_k(self, min_k: int) -> int:
+        """Return the size of the largest neighbourhood, max(K_a, min_k) over all components."""
+        return max(int(self.k.max(initial=1)), min_k)
+
+    def find_nearest(self, queries: Floats, scale: Floats, k: int, threads: int) -> Counts:
+        """Return the `k` nearest vertices of each query (all, if there are fewer), nearest first."""
         found = np.empty((len(queries), min(k, self.n_vertices)), np.int64)
         _native.nearest_points(self.points * scale, queries * scale, found.shape[1], threads, found)
         return found
 
-    def scores(self, nearest: Counts, least_k: int, n_classes: int) -> Floats:
-        """The numerators of Eq. 1 summed by class (Eq. 3), for the nearest vertices of each query."""
+    def class_scores(self, nearest: Counts, min_k: int, n_classes: int) -> Floats:
+        """Return the numerators of Eq. 1 summed by class (Eq. 3), given the nearest vertices of each query."""
         owner = self.owner[nearest]
-        k = np.maximum(self.k, least_k)[owner]
+        k = np.maximum(self.k, min_k)[owner]
         inside = np.arange(1, nearest.shape[1] + 1) <= k
         share = np.where(inside, self.purity[owner] / k, 0.0)
         cell = np.arange(len(nearest))[:, np.newaxis] * n_classes + self.label[owner]
         total = np.bincount(cell.ravel(), share.ravel(), minlength=len(nearest) * n_classes)
         return np.asarray(total.reshape(len(nearest), n_classes), dtype=np.float64)
 
-    def meetings(self, nearest: Counts, labels: Numbers, least_k: int, n_classes: int) -> Floats:
-        """T[a, c]: how often a vertex of component a is among the max(K_a, least_k) nearest of a record of class c."""
+    def count_contacts(self, nearest: Counts, labels: Numbers, min_k: int, n_classes: int) -> Floats:
+        """Return T[a, c]: how often vertices of component a are among the max(K_a, min_k) nearest of class c records.
+
+        Parameters
+        ----------
+        nearest : array of shape (n_records, k)
+            The nearest vertices of each record, nearest first.
+        labels : array of shape (n_records,)
+            The class numbers of the records.
+        min_k : int
+            Minimum size of a neighbourhood.
+        n_classes : int
+            Number of classes.
+        """
         owner = self.owner[nearest]
-        inside = np.arange(1, nearest.shape[1] + 1) <= np.maximum(self.k, least_k)[owner]
+        inside = np.arange(1, nearest.shape[1] + 1) <= np.maximum(self.k, min_k)[owner]
         cell = owner.astype(np.int64) * n_classes + labels[:, np.newaxis]
         total = np.bincount(cell[inside], minlength=len(self) * n_classes)
         return total.reshape(len(self), n_classes).astype(np.float64)
 
 
-def optimal_components(
+def build_components(
     points: Floats,
     labels: Numbers,
     scale: Floats,
+    recipe: ComponentRecipe,
     *,
-    max_k: int,
-    isolated: str,
-    born: int = 0,
-    at: int = 0,
-    threads: int = 1,
+    batch_number: int = 0,
+    record_number: int = 0,
     done: _native.Counter | None = None,
     stop: _native.StopToken | None = None,
 ) -> Components:
-    """The K-associated optimal graph of labelled records.
+    """Return the K-associated optimal graph of labelled records.
 
     Parameters
     ----------
     points, labels : arrays
-        The records and the numbers of their classes.
+        The records and their class numbers.
     scale : array of shape (n_features,)
-        Features are multiplied by it before distances are taken.
-    max_k : int
-        Largest K.
-    isolated : {"keep", "drop"}
-        ``"drop"``: vertices without any edge leave as noise, but the last of their class stay, and purity is
-        edges / (vertices K). ``"keep"``: they stay, and purity is (edges + 1) / (vertices K + 2), which trusts small
-        components less.
-    born, at : int
-        The number of the batch, and of the record, at which the components are made.
-    threads, done, stop
-        For the native search of neighbours.
+        Features are multiplied by it before distances are computed.
+    recipe : ComponentRecipe
+        Maximum K, the treatment of vertices without an edge, and threads.
+    batch_number, record_number : int
+        The number of the batch, and of the last record learned before it.
+    done, stop
+        Progress counter and stop token of the native search for neighbours.
     """
-    owner, k, edges, vertices = _native.optimal_graph(points * scale, labels, max_k, threads, done, stop)
+    owner, k, edges, vertices = _native.optimal_graph(points * scale, labels, recipe.max_k, recipe.threads, done, stop)
     label = np.empty(len(k), np.int32)
     label[owner] = labels
-    smooth = (edges + 1) / (vertices * k.astype(np.int64) + 2)
+    possible = vertices * k.astype(np.int64)
+    smooth = (edges + 1) / (possible + 2)
     connected = vertices > 1
-    made = Components(
+    keep = recipe.isolated == "keep"
+    built = Components(
         np.ascontiguousarray(points),
         owner,
         k,
-        smooth if isolated == "keep" else np.where(connected, edges / (vertices * k.astype(np.int64)), smooth),
+        smooth if keep else np.where(connected, edges / possible, smooth),
         label,
-        np.full(len(k), born, np.int64),
-        np.full(len(k), at, np.int64),
+        np.full(len(k), batch_number, np.int64),
+        np.full(len(k), record_number, np.int64),
         np.zeros(len(k), np.bool_),
     )
-    if isolated == "keep":
-        return made
-    with_edges = np.unique(label[connected])
-    return made.kept(connected | ~np.isin(label, with_edges))
+    if keep:
+        return built
+    classes_with_edges = np.unique(label[connected])
+    return built.select(connected | ~np.isin(label, classes_with_edges))

@@ -1,45 +1,45 @@
-"""KAOG: the K-associated optimal graph of all the data, as a classifier."""
+"""KAOG: the K-associated optimal graph of all records, as a classifier."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
-from typing import Any, ClassVar, Self
+from functools import partial, reduce
+from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from numpy.typing import NDArray
 
-from anystream import _native
-from anystream.anytime.merging import begin_merge
-from anystream.anytime.parameters import one_of, whole_number
-from anystream.graph.components import Components, optimal_components
-from anystream.graph.file import kaog_from_file, kaog_to_file
-from anystream.graph.surface import GraphClassifierMixin
+from anystream.estimators.parameters import check_int
+from anystream.estimators.saving import ModelState
+from anystream.graph.components import Components, build_components
+from anystream.graph.file import dump_components, name_damaged_file, read_components
+from anystream.graph.graph_classifier import GraphClassifier
+from anystream.graph.native_graph import build_native_graph
+from anystream.graph.recipe import ComponentRecipe
 from anystream.model_file import ModelFile
 from anystream.progress import run_with_progress
 
 
-class KAOGClassifier(GraphClassifierMixin, ClassifierMixin, BaseEstimator):
-    """Classify by the pure components of a graph in which neighbours of one class are joined.
+class KAOGClassifier(GraphClassifier):
+    """Classify by the pure components of a graph that connects neighbours of the same class.
 
     The K-associated graph has an edge from every record to those of its K nearest that share its class. Its components
-    and their purity Phi = D / (2 K), with D the mean of in- and out-degree, say where classes mix. K grows by one at a
-    time, and each component is kept as it was when it was purest: the optimal graph. A query then belongs to component
-    a in proportion to Phi_a and to the share of a among its K_a nearest vertices (Eq. 1-4 of [1]_).
+    and their purity Phi = D / (2 K), with D the mean of in- and out-degree, show where classes mix. K grows by one at a
+    time, and each component is kept in the form in which it was purest: the optimal graph. A query then belongs to
+    component a in proportion to Phi_a and to the share of a among its K_a nearest vertices (Eq. 1-4 of [1]_).
 
-    The graph is static; `KAOGINCClassifier` learns on.
+    The graph is static; `KAOGINCClassifier` learns incrementally.
 
     Parameters
     ----------
     max_k : int, default=20
-        Largest K. K stops growing by itself when the mean degree falls behind, D(K) - D(K-1) < D(K) / K.
+        Maximum K. K stops growing earlier when the mean degree grows too slowly, D(K) - D(K-1) < D(K) / K.
     isolated : {"drop", "keep"}, default="drop"
-        What becomes of vertices without any edge. ``"drop"`` takes them for noise, as [1]_ does; the last ones of a
-        class stay. ``"keep"`` keeps them and counts purity as (edges + 1) / (possible edges + 2).
+        Treatment of vertices without an edge. ``"drop"`` drops them as noise, as [1]_ does, except for those of a class
+        that has no edge at all. ``"keep"`` keeps them and computes purity as (edges + 1) / (possible edges + 2).
     budget : int, default=4096
-        Steps per record that calls without a budget of their own spend. A step is one vertex compared.
+        Steps per record for calls without a budget of their own. A step compares one vertex.
     n_jobs : int, optional
         Threads for building and for batches; None or -1 is one per core. Results do not depend on it.
 
@@ -48,7 +48,7 @@ class KAOGClassifier(GraphClassifierMixin, ClassifierMixin, BaseEstimator):
     classes_ : array of shape (n_classes,)
         The class labels.
     n_features_in_ : int
-        Features of a record.
+        Number of features of a record.
     components_ : anystream.graph.components.Components
         The optimal graph.
 
@@ -58,14 +58,16 @@ class KAOGClassifier(GraphClassifierMixin, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Anytime: the vertices of a class lie in cells of up to 16 neighbours, whatever their components, and the mean of a
-    cell represents the components in it. A query compares its record with the representatives first: at budget 0 the
-    vertices of the nearest cells stand for its neighbours. Each step then compares one vertex, near cells first, and
-    places in the neighbourhood that no compared vertex has taken yet stay with the representatives. The answer is
-    certified as soon as no cell that is left can hold a nearer vertex; it is then that of the exact neighbourhood.
+    Anytime: the vertices of a class are grouped in cells of up to 16 neighbours, regardless of their components, and
+    the mean of a cell represents the components in it. A query first compares its record with these representatives: at
+    budget 0 the vertices of the nearest cells serve as its neighbours. Each step then compares one vertex, near cells
+    first, and positions in the neighbourhood that no compared vertex has taken yet stay with the representatives. The
+    answer is certified as soon as none of the remaining cells can hold a nearer vertex; it is then the answer of the
+    exact neighbourhood.
 
-    Distances are Euclidean on the features as they are: scale them first if their units differ. A value that is missing
-    (NaN) on either side is left out, and the rest is weighted up. Ties of distance go to the earlier record.
+    Distances are Euclidean, without any scaling of the features: scale them first if their units differ. A value that
+    is missing (NaN) on either side is left out, and the other features are weighted up. Ties of distance go to the
+    earlier record.
 
     Where [1]_ leaves a choice open: a component of the K-graph replaces those it contains if its purity is at least
     that of each of them. Neighbours are all other records; the neighbourhood of a query is taken among the vertices
@@ -90,6 +92,9 @@ class KAOGClassifier(GraphClassifierMixin, ClassifierMixin, BaseEstimator):
     """
 
     kind: ClassVar[str] = "kaog"
+    file_version: ClassVar[int] = 2
+
+    components_: Components
 
     def __init__(
         self,
@@ -104,73 +109,56 @@ class KAOGClassifier(GraphClassifierMixin, ClassifierMixin, BaseEstimator):
         self.budget = budget
         self.n_jobs = n_jobs
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Build the optimal graph.
+    def check_parameters(self) -> None:
+        """Raise ValueError if a constructor parameter is invalid."""
+        check_int("budget", self.budget)
+        self._recipe()
 
-        Parameters
-        ----------
-        X : array-like of shape (n_records, n_features)
-            Records; NaN stands for a missing value.
-        y : array-like of shape (n_records,)
-            Their classes.
-        """
-        max_k, isolated = self._check_parameters()
-        points, labels = self._validate_training(X, y, reset=True)
-        classes, numbers = np.unique(labels, return_inverse=True)
-        self.components_ = run_with_progress(
-            lambda done, stop: optimal_components(
-                points,
-                numbers.astype(np.int32),
-                np.ones(points.shape[1]),
-                max_k=max_k,
-                isolated=isolated,
-                threads=self._threads(),
-                done=done,
-                stop=stop,
-            ),
-            total=len(points),
-            description="finding neighbours",
+    def _recipe(self) -> ComponentRecipe:
+        return ComponentRecipe.resolve(max_k=self.max_k, isolated=self.isolated, n_jobs=self.n_jobs)
+
+    # -- learning ----------------------------------------------------------------------------------------------------
+
+    def fit_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Build the optimal graph of the records."""
+        build = partial(build_components, records, numbers, np.ones(records.shape[1]), self._recipe())
+        components = run_with_progress(
+            lambda done, stop: build(done=done, stop=stop), total=len(records), description="finding neighbours"
         )
-        self.classes_ = classes
-        self.columns_ = self._column_names()
-        self.graph_ = self._make_graph()
-        return self
+        self._set_components(components, n_classes)
 
-    @classmethod
-    def merge(cls, models: Sequence[Self]) -> Self:
-        """The union of the graphs of `models`; parameters are those of the first.
+    def merge_states(self, models: Sequence[Self], class_maps: Sequence[NDArray[np.int32]]) -> None:
+        """Take the union of the graphs.
 
-        As when KAOGINC adds the graph of a batch, components stay what they are and compete for the neighbourhoods.
+        As when KAOGINC adds the graph of a batch, components do not change and compete for the neighbourhoods.
         """
-        whole, numbers = begin_merge(models)
-        parts = [model.components_ for model in models]
-        parts = [replace(part, label=places[part.label]) for part, places in zip(parts, numbers, strict=True)]
-        whole.components_ = reduce(Components.joined, parts)
-        whole.graph_ = whole._make_graph()
-        return whole
+        parts = [
+            replace(model.components_, label=class_map[model.components_.label])
+            for model, class_map in zip(models, class_maps, strict=True)
+        ]
+        self._set_components(reduce(Components.concatenate, parts), len(self.classes_))
+
+    def rebuild_graph(self) -> None:
+        """Build `graph_` from the components."""
+        self._set_components(self.components_, len(self.classes_))
+
+    def _set_components(self, components: Components, n_classes: int) -> None:
+        self.graph_ = build_native_graph(components, np.ones(components.points.shape[1]), n_classes)
+        self.components_ = components
 
     @property
     def memory_bytes_(self) -> int:
-        """Bytes that the model holds."""
+        """Bytes that the model holds in memory."""
         return self.components_.nbytes + self.graph_.own_bytes
 
-    # -- what the contract asks --------------------------------------------------------------------------------------
+    # -- saving ------------------------------------------------------------------------------------------------------
 
-    components_: Components
+    def dump_state(self) -> ModelState:
+        """Return the arrays of the components."""
+        return ModelState({}, dump_components(self.components_))
 
-    def _make_graph(self) -> _native.AssociatedGraph:
-        c = self.components_
-        empty = _native.AssociatedGraph(np.ones(c.points.shape[1]), len(self.classes_))
-        return empty.with_part(1, np.ascontiguousarray(c.points), c.owner, c.k, c.purity, c.label)
-
-    def _check_parameters(self) -> tuple[int, str]:
-        whole_number("budget", self.budget, 0)
-        self._threads()
-        return whole_number("max_k", self.max_k, 1), one_of("isolated", self.isolated, ("drop", "keep"))
-
-    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        return kaog_to_file(self)
-
-    @classmethod
-    def _from_file(cls, file: ModelFile, *, mapped: bool) -> Self:
-        return kaog_from_file(cls, file)
+    def restore_state(self, file: ModelFile, *, mapped: bool) -> None:
+        """Restore the components and build `graph_`; the arrays are copied, mapped or not."""
+        components = read_components(file, self.n_features_in_, len(self.classes_))
+        with name_damaged_file(file):
+            self._set_components(components, len(self.classes_))

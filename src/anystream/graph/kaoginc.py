@@ -2,67 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from numpy.typing import NDArray
 
-from anystream import _native
-from anystream.anytime.class_labels import class_numbers, extend_classes
-from anystream.anytime.merging import begin_merge
-from anystream.anytime.river_face import RiverFaceMixin
-from anystream.anytime.undo import as_it_was_on_error
-from anystream.graph.file import kaoginc_from_file, kaoginc_to_file
-from anystream.graph.open_batch import SettledGraph
-from anystream.graph.principal import PrincipalGraph, merged
-from anystream.graph.settings import Settings, checked_settings, remembered_settings
-from anystream.graph.surface import GraphClassifierMixin
+from anystream.estimators.classifier import IncrementalClassifier
+from anystream.estimators.saving import ModelState
+from anystream.graph.batch import Batch
+from anystream.graph.file import dump_stream, name_damaged_file, read_stream
+from anystream.graph.graph_classifier import GraphClassifier
+from anystream.graph.learning import learn_batch
+from anystream.graph.native_graph import PrincipalIndex
+from anystream.graph.principal import PrincipalGraph, merge_graphs
+from anystream.graph.recipe import StreamRecipe
+from anystream.graph.views import View
 from anystream.model_file import ModelFile
 
 
-class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, BaseEstimator):
+class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
     """Classify a stream by a principal graph that follows its changes.
 
-    Labelled records are gathered into batches. The K-associated optimal graph of each batch is added to the principal
-    graph, and a query is decided by the components among its nearest vertices (Eq. 1-4 of [1]_). What no longer holds
-    leaves: the default recognises changes of the concept and gives old components their new labels if they have any;
-    `paper` is the algorithm of [1]_, which prunes components that err and forgets those that are not used.
+    Labelled records are collected in batches. The K-associated optimal graph of each batch is added to the principal
+    graph, and a query is decided by the components among its nearest vertices (Eq. 1-4 of [1]_). Components that no
+    longer hold are dropped: the default detects changes of the concept and gives old components their new labels if it
+    can; `paper` is the algorithm of [1]_, which prunes components that are wrong and forgets those that are not used.
 
     Parameters
     ----------
     batch_size : int, default=80
-        Labelled records that make a batch X_t. Those of the open batch take part in answers at once, see Notes.
+        Number of labelled records in a batch X_t. Those of the open batch are used for classification at once, see
+        Notes.
     max_vertices : int, default=3000
-        Most vertices of the principal graph; the oldest components leave first. It bounds memory and time.
+        Maximum number of vertices of the principal graph; the oldest components are dropped first. It bounds memory and
+        time.
     max_k : int, default=20
-        Largest K of a batch's graph.
+        Maximum K of a batch's graph.
     k_floors : tuple of float, default=(0, 0.15, 0.3, 0.6, 1)
-        Candidates c for the least neighbourhood: component a looks at max(K_a, round(c sqrt n)) of n vertices. With
-        noise the K of small batches is too small. ``(0,)`` leaves K_a alone, as [1]_ does.
+        Candidates c for the minimum neighbourhood: component a uses max(K_a, round(c sqrt n)) of n vertices. With noise
+        the K of small batches is too small. ``(0,)`` uses K_a alone, as [1]_ does.
     metric : {"weighted", "scaled", "plain"}, default="weighted"
-        Euclidean on the features as they are (``"plain"``, [1]_), divided by their running standard deviation
-        (``"scaled"``), or with running Relief weights as a further candidate (``"weighted"``).
+        Euclidean distance on the features without scaling (``"plain"``, [1]_), divided by their running standard
+        deviation (``"scaled"``), or with running Relief weights as a further candidate (``"weighted"``).
     moments : bool, default=True
-        Whether one Gaussian with independent features per class, of the vertices' moments, is a further candidate.
+        Whether one Gaussian with independent features per class, from the moments of the vertices, is a further
+        candidate.
     isolated : {"keep", "drop"}, default="keep"
-        What becomes of vertices without an edge. ``"drop"``: they leave as noise, and purity is edges / possible edges,
-        as in [1]_. ``"keep"``: they stay, and purity is (edges + 1) / (possible edges + 2).
+        Treatment of vertices without an edge. ``"drop"``: they are dropped as noise, and purity is edges / possible
+        edges, as in [1]_. ``"keep"``: they are kept, and purity is (edges + 1) / (possible edges + 2).
     on_change : {"relabel", "restart", "ignore"}, default="relabel"
         What to do when the error of a batch exceeds the mean of the last 20 by 3 standard deviations. ``"relabel"``:
-        old components take the label that the batch suggests, and leave if that is unsure, or if the batch alone does
-        better. ``"restart"``: all old components leave.
+        old components get the label that the batch suggests, and are dropped if that label is uncertain, or if the
+        batch alone classifies better. ``"restart"``: all old components are dropped. ``"ignore"``: nothing.
     missed_changes : bool, default=True
-        Whether older components leave when those of the last five batches have long done better without them.
+        Whether older components are dropped when those of the last five batches alone have classified better for long
+        enough.
     pruning : {None, "repeated", "once"}, default=None
-        Whether components leave that a batch finds wrong more often than right [1]_: never, until none is left that
-        does, or in one pass.
+        Whether to drop components that are wrong on a batch more often than right [1]_: never, repeatedly until there
+        are none, or in one pass.
     tau : int, optional
-        Components leave that none of the last tau classified records has used [1]_. None: never for this reason.
+        Components that none of the last tau classified records has used are dropped [1]_. None: never for this reason.
     budget : int, default=4096
-        Steps per record that calls without a budget of their own spend. A step is one vertex compared.
+        Steps per record for calls without a budget of their own. A step compares one vertex.
     n_jobs : int, optional
         Threads for batches; None or -1 is one per core. Results do not depend on it.
 
@@ -71,12 +73,14 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
     classes_ : array of shape (n_classes,)
         The class labels. Those that appear later are appended.
     n_features_in_ : int
-        Features of a record.
+        Number of features of a record.
     principal_ : anystream.graph.principal.PrincipalGraph
-        What was learned from whole batches.
+        What was learned from full batches.
+    open_batch_ : anystream.graph.batch.Batch
+        The records since the last full batch.
     view_ : anystream.graph.views.View
-        How answers are decided at present: the candidate with the least error on recent batches, each judged before
-        it was learned.
+        The candidate that classifies at present: the one with the lowest error on recent batches, each tested before it
+        was learned.
 
     See Also
     --------
@@ -84,16 +88,17 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
 
     Notes
     -----
-    `fit`, `partial_fit`, `learn_one` and `learn_many` learn alike: records join the open batch in their order, and
-    whenever it has `batch_size` records it is judged and added. So the same records in the same order make the same
-    model, however they are cut into calls. Until then the optimal graph of the open batch, made anew with every call,
-    stands beside the principal graph and its vertices are compared like all others; only judging (changes, candidates,
-    pruning) waits for the whole batch.
+    `fit`, `partial_fit`, `learn_one` and `learn_many` learn in the same way: records are added to the open batch in
+    their order, and whenever it has `batch_size` records the model is tested on it and learns it. So the same records
+    in the same order give the same model, however they are divided into calls. Until the batch is full, its optimal
+    graph, built again with every call, is used together with the principal graph and its vertices are compared like all
+    others; only tests (changes, candidates, pruning) wait for the full batch.
 
-    Anytime, missing values and ties are as in `KAOGClassifier`. While the moments decide, an answer needs no steps.
+    Anytime behaviour, missing values and ties are as in `KAOGClassifier`. While the moments classify, no steps are
+    needed.
 
     Where we depart from [1]_ even in `paper`: a classification that counts for tau is that of a labelled record before
-    it is learned, because answering never changes a model.
+    it is learned, because classifying never changes a model.
 
     References
     ----------
@@ -116,6 +121,12 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
     """
 
     kind: ClassVar[str] = "kaoginc"
+    file_version: ClassVar[int] = 2
+    derived_attributes: ClassVar[tuple[str, ...]] = ("graph_", "_index")
+
+    principal_: PrincipalGraph
+    open_batch_: Batch
+    _index: PrincipalIndex | None  # of `principal_`; None before the first record
 
     def __init__(
         self,
@@ -150,14 +161,14 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
-        """KAOGINC as published [1]_: pruning by error, repeated until nothing leaves, and forgetting by tau = 300.
+        """Return KAOGINC as published [1]_: pruning by error, repeated until nothing is dropped, and tau = 300.
 
         Parameters
         ----------
         **changes
             Parameters that differ: ``pruning="once"`` is the reading in which a batch prunes in one pass.
         """
-        letter: dict[str, Any] = {
+        published: dict[str, Any] = {
             "k_floors": (0.0,),
             "metric": "plain",
             "moments": False,
@@ -167,170 +178,112 @@ class KAOGINCClassifier(GraphClassifierMixin, RiverFaceMixin, ClassifierMixin, B
             "pruning": "repeated",
             "tau": 300,
         }
-        return cls(**(letter | changes))
-
-    # -- learning --------------------------------------------------------------------------------------------------
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from the beginning, in the order of the records.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_records, n_features)
-            Records; NaN stands for a missing value.
-        y : array-like of shape (n_records,)
-            Their classes.
-        """
-        self._settings()
-        with as_it_was_on_error(self):
-            points, labels = self._validate_training(X, y, reset=True)
-            for learned in ("classes_", "principal_", "open_points_", "open_labels_", "graph_", "_settled"):
-                self.__dict__.pop(learned, None)
-            self.columns_ = self._column_names()
-            self._learn(points, labels, np.unique(labels))
-        return self
-
-    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Learn on; a new model begins with these records.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_records, n_features)
-            Records, any number of them; NaN stands for a missing value.
-        y : array-like of shape (n_records,)
-            Their classes; new ones may appear at any time.
-        classes : array-like, optional
-            Classes that may come later, so that `classes_` is complete from the beginning.
-        """
-        self._settings()
-        fresh = not hasattr(self, "principal_")
-        with as_it_was_on_error(self):
-            points, labels = self._validate_training(X, y, reset=fresh)
-            if fresh:
-                self.columns_ = self._column_names()
-            known = getattr(self, "classes_", None)
-            if classes is not None:
-                known = extend_classes(known, classes)
-            self._learn(points, labels, extend_classes(known, labels))
-        return self
-
-    @classmethod
-    def merge(cls, models: Sequence[Self]) -> Self:
-        """The union of the principal graphs of `models`; parameters are those of the first.
-
-        Components compete for neighbourhoods as those of successive batches do, and the errors of the candidates add
-        up. Models count as equally old. Open batches follow one another, and those that get full are learned.
-        """
-        whole, numbers = begin_merge(models)
-        settings = whole._settings()
-        if any(model._settings().views != settings.views for model in models):
-            raise ValueError("the models choose among different views; merge models with the same parameters")
-        whole.principal_ = merged([model.principal_ for model in models], numbers, settings)
-        whole.open_points_ = models[0].open_points_[:0]
-        whole.open_labels_ = models[0].open_labels_[:0]
-        points = np.concatenate([model.open_points_ for model in models])
-        labels = np.concatenate([model.classes_[model.open_labels_] for model in models])
-        whole._learn(points, labels, whole.classes_)
-        return whole
+        return cls(**(published | changes))
 
     @property
-    def view_(self) -> Any:
-        """How answers are decided at present."""
-        return self.principal_.choice.views[self.principal_.choice.best]
+    def view_(self) -> View:
+        """The view that classifies at present."""
+        return self.principal_.selection.best
 
     @property
     def memory_bytes_(self) -> int:
-        """Bytes that the model holds."""
-        return (
-            self.principal_.components.nbytes
-            + self.graph_.own_bytes
-            + self.open_points_.nbytes
-            + self.open_labels_.nbytes
+        """Bytes that the model holds in memory."""
+        return self.principal_.components.nbytes + self.graph_.own_bytes + self.open_batch_.nbytes
+
+    def check_parameters(self) -> None:
+        """Raise ValueError if a constructor parameter is invalid."""
+        self._recipe()
+
+    def _recipe(self) -> StreamRecipe:
+        return StreamRecipe.resolve(
+            batch_size=self.batch_size,
+            max_vertices=self.max_vertices,
+            max_k=self.max_k,
+            k_floors=self.k_floors,
+            metric=self.metric,
+            moments=self.moments,
+            isolated=self.isolated,
+            on_change=self.on_change,
+            missed_changes=self.missed_changes,
+            pruning=self.pruning,
+            tau=self.tau,
+            budget=self.budget,
+            n_jobs=self.n_jobs,
         )
 
-    # -- what the contract asks --------------------------------------------------------------------------------------
+    # -- learning ----------------------------------------------------------------------------------------------------
 
-    principal_: PrincipalGraph
-    open_points_: NDArray[np.float64]
-    open_labels_: NDArray[np.int32]
-    _settled: SettledGraph
+    def reset(self, n_features: int) -> None:
+        """Start an empty principal graph and an empty open batch."""
+        self.principal_ = PrincipalGraph.empty(n_features, self._recipe().views)
+        self.open_batch_ = Batch.empty(n_features)
+        self._index = None
 
-    def _learn(self, points: NDArray[np.float64], labels: NDArray[Any], classes: NDArray[Any]) -> None:
-        """Fill the open batch, and learn it whenever it is full. Nothing changes before all of it is done."""
-        settings, size = self._settings(), int(self.batch_size)
-        numbers = class_numbers(classes, labels)
-        if hasattr(self, "principal_"):
-            principal, n_classes = self.principal_, len(self.classes_)
-            points = np.concatenate([self.open_points_, points])
-            numbers = np.concatenate([self.open_labels_, numbers])
-        else:
-            principal, n_classes = PrincipalGraph.none(points.shape[1], settings), 0
-        whole = len(points) // size * size
-        for start in range(0, whole, size):
-            batch = slice(start, start + size)
-            principal = principal.after(points[batch], numbers[batch], len(classes), settings)
-        settled = getattr(self, "_settled", None)
-        if settled is None or whole or n_classes != len(classes):
-            settled = SettledGraph.of(principal, len(classes), settings)
-        graph = settled.beside(points[whole:], numbers[whole:], principal, settings)
-        self.classes_ = classes
-        self.principal_, self._settled = principal, settled
-        self.open_points_, self.open_labels_ = points[whole:].copy(), numbers[whole:].copy()
-        self.n_features_in_ = points.shape[1]
+    def learn_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Add the records to the open batch, and learn it whenever it is full."""
+        recipe = self._recipe()
+        full, rest = self.open_batch_.append(records, numbers, n_classes).split(recipe.batch_size)
+        principal, index = self.principal_, self._index
+        for batch in full:
+            principal = learn_batch(principal, batch, recipe)
+        if index is None or full or index.graph.classes != n_classes:
+            index = PrincipalIndex.build(principal, n_classes, recipe)
+        graph = index.with_open_batch(rest, principal, recipe)
+        self.principal_, self.open_batch_, self._index = principal, rest, index
         self.graph_ = graph
 
-    def _make_graph(self) -> _native.AssociatedGraph:
-        settings = self._settings()
-        self._settled = SettledGraph.of(self.principal_, len(self.classes_), settings)
-        return self._settled.beside(self.open_points_, self.open_labels_, self.principal_, settings)
+    def add_features(self, n_features: int) -> None:
+        """Add features that are missing in all vertices and in the open batch."""
+        self.principal_ = self.principal_.with_features(n_features)
+        self.open_batch_ = self.open_batch_.with_features(n_features)
+        self.rebuild_graph()
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_settled"}
+    def merge_states(self, models: Sequence[Self], class_maps: Sequence[NDArray[np.int32]]) -> None:
+        """Take the union of the principal graphs.
 
-    def _check_parameters(self) -> Settings:
-        return self._settings()
+        Components compete for neighbourhoods like those of successive batches, and the errors of the views are added
+        up. Models count as equally old. Open batches are concatenated, and those that become full are learned.
+        """
+        recipe = self._recipe()
+        if any(model._recipe().views != recipe.views for model in models):
+            raise ValueError("the models choose among different views; merge models with the same parameters")
+        self.reset(self.n_features_in_)
+        self.principal_ = merge_graphs([model.principal_ for model in models], class_maps, recipe)
+        batches = [model.open_batch_ for model in models]
+        points = np.concatenate([batch.points for batch in batches])
+        numbers = [class_map[batch.labels] for class_map, batch in zip(class_maps, batches, strict=True)]
+        self.learn_records(points, np.concatenate(numbers), len(self.classes_))
 
-    def _settings(self) -> Settings:
-        floors = tuple(self.k_floors) if isinstance(self.k_floors, list) else self.k_floors
-        given = (
-            self.batch_size,
-            self.max_vertices,
-            self.max_k,
-            floors,
-            self.metric,
-            self.isolated,
-            self.moments,
-            self.on_change,
-            self.missed_changes,
-            self.pruning,
-            self.tau,
-            self.budget,
-            self._threads(),
-        )
-        try:
-            return remembered_settings(*given)
-        except TypeError:  # one of them cannot be remembered, so it is wrong: say which
-            return checked_settings(*given)
+    def rebuild_graph(self) -> None:
+        """Build `graph_` from the principal graph and the open batch."""
+        recipe = self._recipe()
+        self._index = PrincipalIndex.build(self.principal_, self.open_batch_.n_classes, recipe)
+        self.graph_ = self._index.with_open_batch(self.open_batch_, self.principal_, recipe)
 
-    def _learn_rows(self, rows: NDArray[np.float64], labels: NDArray[Any]) -> None:
-        self._learn(rows, labels, extend_classes(getattr(self, "classes_", None), labels))
+    # -- single records ----------------------------------------------------------------------------------------------
 
-    def _label_row(self, row: NDArray[np.float64]) -> int:
-        return self.graph_.label_one(row, self.budget)
+    def classify_one(self, record: NDArray[np.float64]) -> int:
+        """Classify without the cost of a batch."""
+        return self.graph_.label_one(record, self.budget)
 
-    def _proba_row(self, row: NDArray[np.float64]) -> list[float]:
-        return self.graph_.proba_one(row, self.budget)
+    def proba_one(self, record: NDArray[np.float64]) -> list[float]:
+        """Return probabilities without the cost of a batch."""
+        return self.graph_.proba_one(record, self.budget)
 
-    def _widen(self, n_features: int) -> None:
-        p = self.principal_
-        self.principal_ = replace(p, components=p.components.widened(n_features), metric=p.metric.widened(n_features))
-        lacking = np.full((len(self.open_points_), n_features - self.open_points_.shape[1]), np.nan)
-        self.open_points_ = np.hstack([self.open_points_, lacking])
-        self.graph_ = self._make_graph()
-
-    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        return kaoginc_to_file(self)
+    # -- saving ------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def _from_file(cls, file: ModelFile, *, mapped: bool) -> Self:
-        return kaoginc_from_file(cls, file)
+    def parameters_from_json(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters with `k_floors` as a tuple again."""
+        floors = parameters["k_floors"]
+        return dict(parameters) | {"k_floors": tuple(floors) if isinstance(floors, list) else floors}
+
+    def dump_state(self) -> ModelState:
+        """Return the arrays of the principal graph and of the open batch."""
+        return ModelState({}, dump_stream(self.principal_, self.open_batch_))
+
+    def restore_state(self, file: ModelFile, *, mapped: bool) -> None:
+        """Restore the principal graph and the open batch, and build `graph_`; the arrays are copied, mapped or not."""
+        self.principal_, self.open_batch_ = read_stream(file, self.n_features_in_, len(self.classes_), self._recipe())
+        with name_damaged_file(file):
+            self.rebuild_graph()

@@ -1,22 +1,20 @@
-"""Which features count, and how much: spreads and Relief weights that follow the stream."""
+"""Scales and weights of the features, updated with every batch: standard deviations and Relief weights."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from anystream import _native
-
-Floats = NDArray[np.float64]
+from anystream.graph.array_types import Floats, Numbers
 
 DECAY = 0.97
-"""What a batch leaves of the batches before it."""
-NEIGHBOURS = 5
-"""Nearest hits and misses that a record is held against."""
-LEAST_WEIGHT = 1e-3
-"""Of the heaviest feature: none is ever shut out, so none is lost for good."""
+"""Factor by which the sums of earlier batches shrink with every batch."""
+N_NEIGHBOURS = 5
+"""Number of nearest hits and of nearest misses that Relief compares with a record."""
+MIN_WEIGHT = 1e-3
+"""Minimum weight relative to the heaviest feature: a feature with weight 0 could never become relevant again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +24,9 @@ class Metric:
     Parameters
     ----------
     count, total, squares : arrays
-        Decayed number, sum and sum of squares of the values seen, as distances from `origin`.
+        Decayed number, sum and sum of squares of the values so far, as differences from `origin`.
     origin : array
-        The mean of the first batch: sums around it lose no digits.
+        The mean of the first batch: sums of differences from it lose no digits. NaN before the first value.
     relief : array
         Decayed sum of how much farther nearest misses are than nearest hits, in standard deviations [1]_.
 
@@ -44,19 +42,19 @@ class Metric:
     relief: Floats
 
     @classmethod
-    def none(cls, n_features: int) -> Metric:
-        """Nothing is known of the features."""
-        nothing = np.zeros(n_features)
-        return cls(nothing, nothing, nothing, np.full(n_features, np.nan), nothing)
+    def empty(cls, n_features: int) -> Metric:
+        """Return the metric before the first batch."""
+        zeros = np.zeros(n_features)
+        return cls(zeros, zeros, zeros, np.full(n_features, np.nan), zeros)
 
-    def after(self, points: Floats, labels: NDArray[np.int32], *, weighted: bool, threads: int) -> Metric:
-        """The metric after one more batch; Relief weights are left alone unless `weighted`."""
+    def learn_batch(self, points: Floats, labels: Numbers, *, weighted: bool, threads: int) -> Metric:
+        """Return the metric after one more batch; Relief weights are updated only if `weighted`."""
         present = ~np.isnan(points)
         count = present.sum(axis=0)
         with np.errstate(invalid="ignore"):
             origin = np.where(np.isnan(self.origin), np.where(present, points, 0.0).sum(axis=0) / count, self.origin)
         values = np.where(present, points - origin, 0.0)
-        grown = Metric(
+        metric = Metric(
             DECAY * self.count + count,
             DECAY * self.total + values.sum(axis=0),
             DECAY * self.squares + (values * values).sum(axis=0),
@@ -64,23 +62,23 @@ class Metric:
             self.relief,
         )
         if not weighted:
-            return grown
-        relief = relief_weights(points * grown.scale(weighted=False), labels, threads)
-        return Metric(grown.count, grown.total, grown.squares, origin, DECAY * self.relief + relief)
+            return metric
+        relief = relief_weights(points * metric.scale(weighted=False), labels, threads)
+        return Metric(metric.count, metric.total, metric.squares, origin, DECAY * self.relief + relief)
 
     def scale(self, *, weighted: bool) -> Floats:
-        """What features are multiplied by: 1 / s.d., times the Relief weight if `weighted`."""
+        """Return the factors of the features: 1 / s.d., times the Relief weight if `weighted`."""
         count = np.maximum(self.count, np.finfo(np.float64).tiny)
         mean = self.total / count
         spread = np.sqrt(np.maximum(self.squares / count - mean * mean, 0.0))
         scale = 1.0 / np.where(spread > 1e-100, spread, 1.0)
         heaviest = self.relief.max(initial=0.0)
         if weighted and heaviest > 0.0:
-            scale = scale * np.maximum(self.relief / heaviest, LEAST_WEIGHT)
+            scale = scale * np.maximum(self.relief / heaviest, MIN_WEIGHT)
         return np.asarray(scale)
 
-    def merged(self, other: Metric) -> Metric:
-        """The metric of both parts."""
+    def merge(self, other: Metric) -> Metric:
+        """Return the metric of the batches of both."""
         with np.errstate(invalid="ignore"):
             shift = np.nan_to_num(other.origin - self.origin)
         return Metric(
@@ -91,26 +89,27 @@ class Metric:
             self.relief + other.relief,
         )
 
-    def widened(self, n_features: int) -> Metric:
-        """The same with further features of which nothing is known."""
-        more = Metric.none(n_features - len(self.count))
-        return Metric(*(np.concatenate([getattr(self, name), getattr(more, name)]) for name in self.__slots__))
+    def with_features(self, n_features: int) -> Metric:
+        """Return the metric with `n_features` features; the new ones have no values yet."""
+        new = Metric.empty(n_features - len(self.count))
+        return Metric(*(np.concatenate([getattr(self, name), getattr(new, name)]) for name in self.__slots__))
 
 
-def relief_weights(points: Floats, labels: NDArray[np.int32], threads: int) -> Floats:
-    """How much farther nearest misses are than nearest hits, by feature: the mean over records that have both."""
+def relief_weights(points: Floats, labels: Numbers, threads: int) -> Floats:
+    """Return how much farther nearest misses are than nearest hits, by feature: the mean over records with both."""
     total, records = np.zeros(points.shape[1]), 0
     for label in np.unique(labels):
         own = labels == label
         inside, outside = np.ascontiguousarray(points[own]), np.ascontiguousarray(points[~own])
         if len(inside) < 2 or len(outside) == 0:
             continue
-        hits = np.empty((len(inside), min(NEIGHBOURS + 1, len(inside))), np.int64)
-        misses = np.empty((len(inside), min(NEIGHBOURS, len(outside))), np.int64)
+        hits = np.empty((len(inside), min(N_NEIGHBOURS + 1, len(inside))), np.int64)
+        misses = np.empty((len(inside), min(N_NEIGHBOURS, len(outside))), np.int64)
         _native.nearest_points(inside, inside, hits.shape[1], threads, hits)
         _native.nearest_points(outside, inside, misses.shape[1], threads, misses)
         others = hits != np.arange(len(inside))[:, np.newaxis]
-        others[others.all(axis=1), -1] = False  # equals hid the record itself: leave out the farthest instead
+        # Duplicates can push the record itself out of its own list of hits: drop the farthest hit instead.
+        others[others.all(axis=1), -1] = False
         hits = hits[others].reshape(len(inside), -1)
         records += len(inside)
         total += _mean_differences(inside, outside[misses]) - _mean_differences(inside, inside[hits])
@@ -118,5 +117,5 @@ def relief_weights(points: Floats, labels: NDArray[np.int32], threads: int) -> F
 
 
 def _mean_differences(points: Floats, neighbours: Floats) -> Floats:
-    """The sum over records of the mean absolute difference to their neighbours, by feature."""
+    """Return the sum over records of the mean absolute difference to their neighbours, by feature."""
     return np.asarray(np.nan_to_num(np.abs(points[:, np.newaxis] - neighbours)).mean(axis=1).sum(axis=0))

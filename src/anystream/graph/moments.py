@@ -1,30 +1,29 @@
-"""The moments of the vertices of each class, and the Gaussians that they describe."""
+"""Moments of the vertices of each class, and the Gaussians that they describe."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from anystream.graph.array_types import Floats, Numbers
 
 PRIOR_RECORDS = 0.5
-"""The variance of a class is mixed with that of all vertices as if so many records spoke for the latter."""
+"""Weight, in records, of the variance of all vertices when it is mixed with the variance of a class."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Sums over vertices by class; they add up, so a few vertices more cost little.
+    """Sums over vertices by class. Sums of several sets of vertices can be added, so a few more vertices cost little.
 
     Parameters
     ----------
     origin : array of shape (n_features,)
-        Where sums are taken from.
+        Sums are of differences from it.
     records : array of shape (n_classes,)
-        Vertices.
+        Number of vertices.
     count, total, squares : arrays of shape (n_classes, n_features)
-        Number, sum and sum of squares of the values that are there.
+        Number, sum and sum of squares of the values that are not missing.
     """
 
     origin: Floats
@@ -34,8 +33,8 @@ class Moments:
     squares: Floats
 
     @classmethod
-    def of(cls, points: Floats, labels: NDArray[np.int32], n_classes: int, origin: Floats) -> Moments:
-        """The moments of labelled points."""
+    def from_points(cls, points: Floats, labels: Numbers, n_classes: int, origin: Floats) -> Moments:
+        """Return the moments of labelled points."""
         present = ~np.isnan(points)
         values = np.where(present, points - np.nan_to_num(origin), 0.0)
         member = (labels[:, np.newaxis] == np.arange(n_classes)).astype(np.float64)
@@ -43,14 +42,14 @@ class Moments:
         return cls(origin, member.sum(axis=0), *sums)
 
     def __add__(self, other: Moments) -> Moments:
-        """The moments of both; the origins must be the same."""
+        """Return the moments of both; the origins must be equal."""
         return Moments(
             self.origin,
             *(getattr(self, name) + getattr(other, name) for name in ("records", "count", "total", "squares")),
         )
 
     def gaussians(self) -> tuple[Floats, Floats, Floats]:
-        """Mean and variance by class and feature, and the logarithms of the priors."""
+        """Return mean and variance by class and feature, and the logarithms of the priors."""
         overall = _variance(self.count.sum(axis=0), self.total.sum(axis=0), self.squares.sum(axis=0))
         overall = np.where(overall > 1e-200, overall, 1.0)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -61,7 +60,7 @@ class Moments:
         return mean, variance, log_prior
 
     def log_joint(self, queries: Floats) -> Floats:
-        """Log P(c) + log p(x | c), up to a constant; what is missing is left out."""
+        """Return log P(c) + log p(x | c), up to a constant; missing values are left out."""
         mean, variance, log_prior = self.gaussians()
         difference = queries[:, np.newaxis] - mean
         terms = np.where(np.isnan(difference), 0.0, np.log(variance) + difference * difference / variance)

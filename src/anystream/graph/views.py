@@ -1,4 +1,4 @@
-"""Ways to decide with the same graph, and the choice among them by their errors."""
+"""Views: several ways to classify with the same graph, and the selection of the one with the lowest error."""
 
 from __future__ import annotations
 
@@ -6,65 +6,79 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from anystream.graph.array_types import Floats
 
 DECAY = 0.9
-"""What one batch leaves of the errors of the batches before it."""
+"""Factor by which the errors of earlier batches shrink with every batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One way to decide.
+    """One way to classify with a graph.
 
     Parameters
     ----------
     floor : float
-        c of the least neighbourhood K0 = max(1, round(c sqrt n)) on n vertices.
+        c of the smallest neighbourhood, K0 = max(1, round(c sqrt n)) for n vertices.
     weighted : bool
         Whether features are weighted by Relief.
     moments : bool
-        Whether the moments of the vertices decide, and not the graph.
+        Whether to classify by the moments of the vertices instead of the graph.
     """
 
     floor: float
     weighted: bool
     moments: bool = False
 
-    def least_k(self, n_vertices: int) -> int:
-        """K0 of Eq. 1 with a floor: component a looks at max(K_a, K0) neighbours."""
+    def min_k(self, n_vertices: int) -> int:
+        """Return K0. Eq. 1 then uses max(K_a, K0) neighbours for component a."""
         return max(1, round(self.floor * math.sqrt(n_vertices)))
 
 
-def views_of(k_floors: tuple[float, ...], *, weighted: bool, moments: bool) -> tuple[View, ...]:
-    """All views of a model: every floor on every metric, and the moments last."""
+def list_views(k_floors: tuple[float, ...], *, weighted: bool, moments: bool) -> tuple[View, ...]:
+    """Return all views of a model: every floor with every metric, and the moments last."""
     metrics = (False, True) if weighted else (False,)
     graph_views = tuple(View(floor, metric) for metric in metrics for floor in k_floors)
     return graph_views + (View(0.0, False, True),) * moments
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """The errors of the views on labelled batches, judged before they were learned; newer batches weigh more."""
+class ViewSelection:
+    """Errors of the views on labelled batches that were not learned yet, and the view with the lowest error.
+
+    Parameters
+    ----------
+    views : tuple of View
+        All views of a model.
+    errors : array of shape (n_views,)
+        Decayed sum of the error rates of each view; newer batches weigh more.
+    """
 
     views: tuple[View, ...]
-    errors: NDArray[np.float64]
+    errors: Floats
 
     @classmethod
-    def among(cls, views: tuple[View, ...]) -> Choice:
-        """All views are equal as yet."""
+    def start(cls, views: tuple[View, ...]) -> ViewSelection:
+        """Return a selection before the first batch: no view has an error yet."""
         return cls(views, np.zeros(len(views)))
 
-    def after(self, batch_errors: NDArray[np.float64]) -> Choice:
-        """The choice after one more batch."""
-        return Choice(self.views, DECAY * self.errors + batch_errors)
+    def observe(self, batch_errors: Floats) -> ViewSelection:
+        """Return the selection after one more batch, on which the views had these error rates."""
+        return ViewSelection(self.views, DECAY * self.errors + batch_errors)
 
     @property
-    def best(self) -> int:
-        """The number of the view with the least error, the first of equals."""
+    def best_index(self) -> int:
+        """The index of the view with the lowest error, the first of equals."""
         return int(self.errors.argmin())
 
     @property
-    def best_of_graph(self) -> View:
-        """The best view that is decided by the graph."""
+    def best(self) -> View:
+        """The view with the lowest error, the first of equals."""
+        return self.views[self.best_index]
+
+    @property
+    def best_graph_view(self) -> View:
+        """The best of the views that classify by the graph."""
         n_graph_views = len(self.views) - self.views[-1].moments
         return self.views[int(self.errors[:n_graph_views].argmin())]

@@ -1,0 +1,207 @@
+"""Learning a batch: test the principal graph on it, drop or relabel components that no longer hold, add its graph."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from anystream.graph.array_types import Counts, Mask
+from anystream.graph.batch import Batch
+from anystream.graph.change import (
+    MAX_RECENT_ERRORS,
+    MIN_CONTACT_K,
+    NO_BALANCE,
+    estimate_labels,
+    is_change,
+    mostly_wrong,
+    split_in_halves,
+)
+from anystream.graph.components import Components
+from anystream.graph.principal import PrincipalGraph
+from anystream.graph.recipe import StreamRecipe
+from anystream.graph.views import View
+
+RECENT_BATCHES = 5
+"""Number of batches whose components are compared with the whole graph to find missed changes."""
+RECENT_DECAY = 0.8
+"""Factor by which that comparison shrinks with every batch."""
+RECENT_DEVIATIONS = 2.0
+"""Standard deviations by which the recent components must be better for the older ones to be dropped."""
+TRANSFERRED_DEVIATIONS = 1.0
+"""The same for components that were transferred at a change."""
+
+
+def learn_batch(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> PrincipalGraph:
+    """Return the principal graph after one more batch.
+
+    The batch first tests the graph, and components that do not hold are dropped or relabelled. Then the optimal graph
+    of the batch is added, and the oldest components are dropped if there are too many vertices.
+    """
+    n_batches, n_records = graph.n_batches + 1, graph.n_records + len(batch)
+    if len(graph.components):
+        graph = _revise(graph, batch, recipe)
+    metric = graph.metric.learn_batch(
+        batch.points, batch.labels, weighted=recipe.metric == "weighted", threads=recipe.components.threads
+    )
+    graph = replace(graph, metric=metric)
+    added = graph.batch_components(batch, graph.scale(recipe), recipe)
+    components = graph.components.concatenate(added).limit_vertices(recipe.max_vertices)
+    return replace(graph, components=components, n_batches=n_batches, n_records=n_records)
+
+
+def _revise(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> PrincipalGraph:
+    """Return the graph with the errors of the batch counted, and without the components that it shows to be wrong."""
+    correct = _correct_by_view(graph, batch, recipe)
+    error = 1.0 - float(correct[graph.selection.best_index].mean())
+    recent_errors = graph.recent_errors
+    graph = replace(graph, selection=graph.selection.observe(1.0 - correct.mean(axis=1)))
+    if recipe.tau is not None:
+        graph = _forget_unused(graph, batch, recipe, recipe.tau)
+    if recipe.on_change != "ignore" and is_change(error, recent_errors, len(batch)):
+        graph = _relabel(graph, batch, recipe) if recipe.on_change == "relabel" else _drop_all(graph)
+        return replace(graph, recent_errors=(), transferred=NO_BALANCE, older=NO_BALANCE)
+    graph = replace(graph, recent_errors=(*recent_errors, error)[-MAX_RECENT_ERRORS:])
+    if recipe.pruning is not None:
+        graph = _prune(graph, batch, recipe, repeated=recipe.pruning == "repeated")
+    transferred = graph.components.transferred
+    if transferred.any() and not transferred.all():
+        return _check_transferred(graph, batch, recipe)
+    return _check_older(graph, batch, recipe) if recipe.missed_changes else graph
+
+
+# -- testing on a batch ----------------------------------------------------------------------------------------------
+
+
+def _correct_by_view(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> Mask:
+    """Return which records each view classifies correctly, as an array of shape (n_views, n_records)."""
+    components, correct = graph.components, []
+    n = components.n_vertices
+    graph_views = [view for view in graph.selection.views if not view.moments]
+    nearest = {
+        weighted: _find_nearest_for_views(graph, batch, recipe, [v for v in graph_views if v.weighted == weighted])
+        for weighted in {view.weighted for view in graph_views}
+    }
+    for view in graph_views:
+        scores = components.class_scores(nearest[view.weighted], view.min_k(n), batch.n_classes)
+        correct.append(scores.argmax(axis=1) == batch.labels)
+    if len(graph_views) < len(graph.selection.views):
+        log_joint = graph.moments(batch.n_classes).log_joint(batch.points)
+        correct.append(log_joint.argmax(axis=1) == batch.labels)
+    return np.array(correct)
+
+
+def _find_nearest_for_views(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe, views: list[View]) -> Counts:
+    """Return the nearest vertices, as many as the widest of these views needs; all have the same metric."""
+    components = graph.components
+    min_k = max(view.min_k(components.n_vertices) for view in views)
+    return _find_nearest(graph, components, batch, recipe, components.max_k(min_k), views[0])
+
+
+def _correct(graph: PrincipalGraph, components: Components, batch: Batch, recipe: StreamRecipe) -> Mask:
+    """Return which records some components classify correctly, in the best view of the graph."""
+    view = graph.selection.best_graph_view
+    min_k = view.min_k(components.n_vertices)
+    nearest = _find_nearest(graph, components, batch, recipe, components.max_k(min_k), view)
+    return np.asarray(components.class_scores(nearest, min_k, batch.n_classes).argmax(axis=1) == batch.labels)
+
+
+def _find_nearest(
+    graph: PrincipalGraph, components: Components, batch: Batch, recipe: StreamRecipe, k: int, view: View | None = None
+) -> Counts:
+    return components.find_nearest(batch.points, graph.scale(recipe, view), k, recipe.components.threads)
+
+
+def _mostly_wrong(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe, min_k: int) -> Mask:
+    components = graph.components
+    nearest = _find_nearest(graph, components, batch, recipe, components.max_k(min_k))
+    return mostly_wrong(components, nearest, batch.labels, batch.n_classes, min_k)
+
+
+# -- the rules of the paper ------------------------------------------------------------------------------------------
+
+
+def _forget_unused(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe, tau: int) -> PrincipalGraph:
+    """Drop the components that none of the last `tau` classifications has used."""
+    components = graph.components
+    nearest = _find_nearest(graph, components, batch, recipe, components.max_k(1))
+    owner = components.owner[nearest]
+    used = np.arange(1, nearest.shape[1] + 1) <= components.k[owner]
+    last_used = components.last_used.copy()
+    number = np.broadcast_to(graph.n_records + 1 + np.arange(len(nearest))[:, np.newaxis], owner.shape)
+    np.maximum.at(last_used, owner[used], number[used])
+    graph = replace(graph, components=replace(components, last_used=last_used))
+    return graph.select(graph.n_records + len(nearest) - last_used <= tau)
+
+
+def _prune(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe, *, repeated: bool) -> PrincipalGraph:
+    """Drop the components that are wrong on the batch more often than right, once or until there are none."""
+    while len(graph.components):
+        wrong = _mostly_wrong(graph, batch, recipe, 1)
+        if not wrong.any():
+            break
+        graph = graph.select(~wrong)
+        if not repeated:
+            break
+    return graph
+
+
+# -- changes ---------------------------------------------------------------------------------------------------------
+
+
+def _drop_all(graph: PrincipalGraph) -> PrincipalGraph:
+    return graph.select(np.zeros(len(graph.components), np.bool_))
+
+
+def _relabel(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> PrincipalGraph:
+    """Transfer the components to the new concept, or drop all of them if the batch alone classifies better."""
+    with_old = alone = 0
+    for learned, tested in split_in_halves(len(batch)):
+        if len(learned) == 0 or len(tested) == 0:
+            continue
+        half, rest = batch.select(learned), batch.select(tested)
+        new = graph.batch_components(half, graph.scale(recipe), recipe)
+        old = _transfer(graph, half, recipe)
+        alone += int(_correct(graph, new, rest, recipe).sum())
+        with_old += int(_correct(graph, old.concatenate(new), rest, recipe).sum())
+    if with_old < alone:
+        return _drop_all(graph)
+    return replace(graph, components=_transfer(graph, batch, recipe))
+
+
+def _transfer(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> Components:
+    """Return the components with the labels that the batch suggests, without those whose label is uncertain."""
+    components = graph.components
+    nearest = _find_nearest(graph, components, batch, recipe, components.max_k(MIN_CONTACT_K))
+    label, certain = estimate_labels(components, nearest, batch.labels, batch.n_classes)
+    return replace(components, label=label, transferred=np.ones(len(label), np.bool_)).select(certain)
+
+
+def _check_transferred(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> PrincipalGraph:
+    """Drop all transferred components if the graph is better without them, else those that are mostly wrong."""
+    components, recent = graph.components, ~graph.components.transferred
+    balance = graph.transferred.observe(
+        _correct(graph, components, batch, recipe),
+        _correct(graph, components.select(recent), batch, recipe),
+        decay=1.0,
+    )
+    if balance.exceeds(TRANSFERRED_DEVIATIONS):
+        return replace(graph.select(recent), transferred=NO_BALANCE)
+    wrong = _mostly_wrong(graph, batch, recipe, MIN_CONTACT_K)
+    return replace(graph.select(recent | ~wrong), transferred=balance)
+
+
+def _check_older(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> PrincipalGraph:
+    """Drop older components if those of the last batches are better alone: a change that no single batch has shown."""
+    components = graph.components
+    recent = components.batch_number >= graph.n_batches - RECENT_BATCHES
+    if recent.all() or not recent.any():
+        return graph
+    balance = graph.older.observe(
+        _correct(graph, components, batch, recipe),
+        _correct(graph, components.select(recent), batch, recipe),
+        decay=RECENT_DECAY,
+    )
+    if balance.exceeds(RECENT_DEVIATIONS):
+        return replace(graph.select(recent), older=NO_BALANCE)
+    return replace(graph, older=balance)
