@@ -7,67 +7,73 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from anystream.anytime.base import AnytimeClassifierMixin
+from anystream.anytime.answer import BatchResult
 from anystream.anytime.budget import Budget
-from anystream.anytime.class_labels import class_numbers, extend_classes
-from anystream.anytime.merging import begin_merge
 from anystream.anytime.profile import PerformanceProfile
 from anystream.anytime.query import Query
-from anystream.anytime.river_face import RiverFaceMixin
 from anystream.anytime.stages import check_stages
-from anystream.anytime.undo import as_it_was_on_error
-from anystream.model_file import ModelFile
-from anystream.neighbors.categories import category_number, numbered
-from anystream.neighbors.distances import Distance, make_distance
-from anystream.neighbors.distances.mixed import Mixed
-from anystream.neighbors.file import model_from_file, model_to_file
-from anystream.neighbors.fitting import AnyExemplars, first_exemplar, fit_exemplars, learn, merged
-from anystream.neighbors.parameters import check_parameters
-from anystream.neighbors.profile import doubling_stages, pooled
+from anystream.estimators.classifier import IncrementalClassifier
+from anystream.estimators.merging import MergeableMixin
+from anystream.estimators.parameters import check_int, resolve_threads
+from anystream.estimators.rollback import rollback_on_error
+from anystream.estimators.saving import ModelState, SaveableMixin, name_file_in_errors
+from anystream.model_file import ModelFile, ModelFileError
+from anystream.neighbors.categories import encode_categories, encode_named_record
+from anystream.neighbors.distances import DISTANCES, Distance, MixedDistance, get_distance_class, make_distance
+from anystream.neighbors.exemplars import Exemplars
+from anystream.neighbors.file import dump_exemplars, dump_trimmed_profile, read_exemplars, read_trimmed_profile
+from anystream.neighbors.fitting import fit_exemplars, insert_records, start_exemplars
+from anystream.neighbors.merging import merge_exemplars
+from anystream.neighbors.profile import doubling_stages, pool_profiles
 from anystream.neighbors.query import NeighborsQuery
-from anystream.neighbors.records import check_records, labelled_records, vectors_wanted
+from anystream.neighbors.recipe import NeighborsRecipe
+from anystream.neighbors.records import check_labelled_records, check_records, explain_vector_error
+from anystream.neighbors.training_set import AnyExemplars
+
+_VECTORS = ("vectors", "series")
+"""Types of records that have features."""
 
 
-class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, BaseEstimator):
-    """Anytime nearest neighbours: the useful exemplars are compared first.
+class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
+    """Anytime nearest neighbours that compares the most useful exemplars first.
 
-    A query sees one exemplar of each class at once, and then one after another in the order that `fit` chose; it can be
-    stopped at any time, and when it has seen all of them its answer is that of plain nearest neighbours. A step is one
-    exemplar compared.
+    An exemplar is a stored training record. A query compares one exemplar of each class at once, and then one after
+    another in the order that `fit` chose. It can be stopped at any time; when it has compared all exemplars, its result
+    is that of plain nearest neighbours. A step is one exemplar compared.
 
     Parameters
     ----------
     ordering : {"simple_rank", "greedy", "best_drop", "drop1", "drop2", "drop3", "random"}, default="simple_rank"
-        In which order exemplars are compared. ``"simple_rank"`` is the paper's [1]_; ``"greedy"`` takes ten times as
-        long and is better early on where classes are many and of equal weight (digits, letters). See
-        `anystream.neighbors.orderings`.
+        Order in which exemplars are compared. ``"simple_rank"`` is that of the paper [1]_. ``"greedy"`` takes ten times
+        as long to fit and is better on short budgets where there are many classes of equal weight (digits, letters).
+        See `anystream.neighbors.orderings`.
     metric : str or callable, default="euclidean"
-        The distance: a name of `anystream.neighbors.distances`, or a function of two objects. Named ones run in the
-        native core; a function is called for every comparison, which is as slow as it is.
+        The distance: a name from `anystream.neighbors.distances`, or a function of two records. Named distances run in
+        the native core; a function is called for every comparison, so its speed decides.
     metric_params : dict, optional
-        What the distance takes: ``{"band": 0.1}`` (dtw), ``{"categorical": [0, 3]}`` (gower; categories are numbers
+        Parameters of the distance: ``{"band": 0.1}`` (dtw), ``{"categorical": [0, 3]}`` (gower; categories are numbers
         or texts), ``{"VI": …}`` (mahalanobis).
     scaling : {None, "minmax", "standard"}, default=None
-        Brings features to one scale, learned by `fit` or the first `partial_fit` and kept.
+        Brings features to one scale, which `fit` learns and which then never changes.
     search : {"ordered", "inverted"}, default="ordered"
-        ``"inverted"`` makes the order depend on the query: the first exemplars are prototypes, all others lie in the
-        list of their nearest prototype, and lists are visited from the nearest on. Where the triangle inequality
-        holds it skips what cannot matter and certifies the end early.
+        ``"inverted"`` makes the order depend on the query: the first exemplars are prototypes, all others are in the
+        list of their nearest prototype, and the lists are visited from the nearest prototype on. Where the triangle
+        inequality holds, exemplars that cannot matter are skipped and the label is certified early.
     k : int, default=1
-        How many nearest exemplars vote. 1 is best on short budgets.
+        Number of nearest exemplars that vote. 1 is best on short budgets.
     trim : {None, "auto"}, default=None
-        ``"auto"`` drops the noisy end of the order if internal cross-validation finds that it does harm.
+        ``"auto"`` drops the end of the order, where noise collects, if cross-validation on the training data finds a
+        shorter order more accurate.
     window : int, optional
-        Most exemplars to keep; the oldest leaves.
+        Maximum number of exemplars; the oldest are evicted.
     max_bytes : int, optional
-        Most bytes of memory for exemplars that are vectors or series; the oldest leaves.
+        Maximum memory of exemplars that are vectors or series, in bytes; the oldest are evicted.
     budget : int, default=2000
-        Steps per record that calls without a budget of their own spend.
+        Steps per record for calls without a budget of their own.
     seed : int, default=0
-        Seeds what an ordering draws.
+        Seed for the random draws of an ordering.
     n_jobs : int, optional
         Threads for ordering and for batches; None or -1 is one per core. Results do not depend on it.
 
@@ -76,20 +82,28 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
     classes_ : array of shape (n_classes,)
         The class labels. Those that appear later are appended.
     exemplars_ : Exemplars or CallableExemplars
-        The exemplars in the order of visits.
-    trimmed_ : PerformanceProfile or None
-        How the training data that `trim` dropped fare among the others.
+        The exemplars in the order of comparison.
+    recipe_ : NeighborsRecipe
+        The parameters as resolved by `fit` or the first `partial_fit`; later learning uses them until the next `fit`.
+    trimmed_profile_ : PerformanceProfile or None
+        Accuracy of the exemplars on the training records that `trim` dropped; None if it dropped none.
 
     Notes
     -----
-    Distances are decided in float64: exhausted answers are those of scikit-learn's ``KNeighborsClassifier`` with
-    ``algorithm="brute"``, ties going to the lowest index of the training data. Missing values (NaN) are left out of
+    X is an array of shape (n_records, n_features) for distances of vectors and series, a list of strings for
+    ``metric="edit"``, and a list of any objects for a callable; the record of `query` is one of these.
+
+    Distances are compared in float64: exhausted results are those of scikit-learn's ``KNeighborsClassifier`` with
+    ``algorithm="brute"``, ties going to the lowest row of the training data. Missing values (NaN) are left out of
     Euclidean, Manhattan, Chebyshev and Gower distances and the rest is weighted up.
 
-    `partial_fit` places a new exemplar where it helps: among the first ones if it sets right more of its neighbours
-    than it spoils, else at the end. It moves O(log n) others. Only the first thousand are ordered anew, whenever their
-    number has doubled (256 of series and texts, no objects of a Python metric). `predict` may run in many threads while
-    one learns.
+    `partial_fit` inserts a new exemplar where it helps: among the first ones if it corrects more of its neighbours than
+    it spoils, else at the end. It moves O(log n) others. Only the first thousand exemplars are ordered again, whenever
+    their number has doubled (256 series or texts, none under a Python metric). A distance or scaling that is learned
+    from the training data needs `fit` first. `predict` may run in many threads while one thread learns.
+
+    `merge` interleaves the orders: what comes early in its own model comes early in the whole. If the models learned
+    different scales, the scale is learned again from all exemplars.
 
     References
     ----------
@@ -112,8 +126,12 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
     """
 
     kind: ClassVar[str] = "neighbors"
+    file_version: ClassVar[int] = 2
+    has_columns: ClassVar[bool] = False  # texts have none; `restore_state` checks that vectors have them
+
     exemplars_: AnyExemplars
-    trimmed_: PerformanceProfile | None
+    recipe_: NeighborsRecipe
+    trimmed_profile_: PerformanceProfile | None
 
     def __init__(
         self,
@@ -144,74 +162,88 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         self.seed = seed
         self.n_jobs = n_jobs
 
-    # -- learning --------------------------------------------------------------------------------------------------
+    # -- learning ----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Order all exemplars.
+    def check_parameters(self) -> None:
+        """Check all parameters; whether `max_bytes` suffices is checked when the number of features is known."""
+        check_int("budget", self.budget)
+        resolve_threads(self.n_jobs)
+        self._resolve_recipe(None)
 
-        Parameters
-        ----------
-        X : array-like of shape (n_objects, n_features), or list of texts or objects
-            Exemplars, as the distance takes them.
-        y : array-like of shape (n_objects,)
-            Their classes.
-        """
-        check_parameters(self)
-        with as_it_was_on_error(self):
-            points, labels = self._validate_training(X, y, reset=True)
-            classes, numbers = np.unique(labels, return_inverse=True)
-            self.exemplars_, self.trimmed_ = fit_exemplars(self, points, numbers.astype(np.int32), len(classes))
-            self.classes_ = classes
-            self._name_columns()
-        return self
+    def fit_records(self, records: Any, numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Order all records and keep those that trimming does not drop."""
+        recipe, threads = self._resolve_recipe(self._n_features()), resolve_threads(self.n_jobs)
+        self.exemplars_, self.trimmed_profile_ = fit_exemplars(recipe, records, numbers, n_classes, threads)
+        self.recipe_ = recipe
 
     def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Learn exemplars one by one; a new model begins with them.
+        """Insert exemplars one by one; the first call starts a new model. If it fails, the model stays as it was.
 
         Parameters
         ----------
-        X : array-like of shape (n_objects, n_features), or list of texts or objects
-            Exemplars, as the distance takes them.
-        y : array-like of shape (n_objects,)
+        X : array-like of shape (n_records, n_features), or list of texts or objects
+            Training records as the distance takes them, the oldest first.
+        y : array-like of shape (n_records,)
             Their classes; new ones may appear at any time.
         classes : array-like, optional
-            Classes that may come later, so that `classes_` is complete from the beginning.
+            Classes that may appear later, so that `classes_` is complete from the start.
         """
-        check_parameters(self)
-        fresh = not hasattr(self, "exemplars_")
-        with as_it_was_on_error(self):
-            points, labels = self._validate_training(X, y, reset=fresh)
-            known = getattr(self, "classes_", None)
-            if classes is not None:
-                known = extend_classes(known, classes)
-            self._insert(points, labels, known)
-            if fresh:
-                self._name_columns()
+        if hasattr(self, "classes_") or self._record_type() in _VECTORS:
+            return super().partial_fit(X, y, classes)
+        with rollback_on_error(self):
+            self.n_features_in_ = 0  # the template passes it to `reset`; records of this type have no features
+            super().partial_fit(X, y, classes)
+            del self.n_features_in_
         return self
 
-    @classmethod
-    def merge(cls, models: Sequence[Self]) -> Self:
-        """One model of the exemplars of all; parameters and scale are those of the first.
+    def reset(self, n_features: int) -> None:
+        """Discard all exemplars; the next record that is learned starts the new ones."""
+        recipe = self._resolve_recipe(n_features)
+        if not callable(recipe.metric) and recipe.new_distance().needs_training_data:
+            raise ValueError(
+                f"metric {self.metric!r} with scaling {self.scaling!r} learns from many records how to measure; "
+                "start with fit, or scale the stream before (for instance with river's StandardScaler)"
+            )
+        self.__dict__.pop("exemplars_", None)
+        self.trimmed_profile_ = None
+        self.recipe_ = recipe
 
-        The orders are interleaved: what came early in its own model comes early in the whole.
-        """
-        whole, numbers = begin_merge(models)
-        whole.exemplars_ = merged(whole, models, numbers, len(whole.classes_))
-        trimmed = [model.trimmed_ for model in models if model.trimmed_ is not None]
-        whole.trimmed_ = pooled(trimmed, trimmed[0].stages) if trimmed else None
-        return whole
+    def learn_records(self, records: Any, numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Insert records one by one."""
+        recipe, threads = self.recipe_, resolve_threads(self.n_jobs)
+        if hasattr(self, "exemplars_"):
+            insert_records(recipe, self.exemplars_, records, numbers, threads)
+        else:
+            exemplars = start_exemplars(recipe, records[:1], numbers[:1], n_classes, threads)
+            insert_records(recipe, exemplars, records[1:], numbers[1:], threads)
+            self.exemplars_ = exemplars
+        self.exemplars_.declare_classes(n_classes)
+
+    def add_features(self, n_features: int) -> None:
+        """Add features to the exemplars; only the norms support it."""
+        recipe = self._resolve_recipe(n_features)
+        self.exemplars_.add_features(n_features)
+        self.recipe_ = recipe
+
+    def merge_states(self, models: Sequence[Self], class_maps: Sequence[NDArray[np.int32]]) -> None:
+        """Interleave the orders of the models; the capacity is that of the first."""
+        self.recipe_ = self._resolve_recipe(self._n_features())
+        parts, n_classes = [model.exemplars_ for model in models], len(self.classes_)
+        self.exemplars_ = merge_exemplars(self.recipe_, parts, class_maps, n_classes, resolve_threads(self.n_jobs))
+        trimmed = [model.trimmed_profile_ for model in models if model.trimmed_profile_ is not None]
+        self.trimmed_profile_ = pool_profiles(trimmed, trimmed[0].stages) if trimmed else None
 
     @property
     def memory_bytes_(self) -> int:
-        """Bytes of memory that the exemplars hold; what a mapped file lends is not counted."""
+        """Bytes that the exemplars hold in memory; what is borrowed from a mapped file is not counted."""
         return self.exemplars_.own_bytes
 
-    def performance_profile(self, stages: Sequence[int] | None = None) -> PerformanceProfile:
-        """What accuracy to expect after how many steps, from the exemplars themselves.
+    def leave_one_out_profile(self, stages: Sequence[int] | None = None) -> PerformanceProfile:
+        """Return the accuracy to expect after each number of steps, estimated on the exemplars themselves.
 
-        Each exemplar is classified by the others, and what `trim` dropped by those that stayed, so nothing is fitted
-        again. This is the paper's measurable quality [1]_: slightly optimistic, because the order was made for these
-        exemplars; `anystream.performance_profile` holds data out instead.
+        Each exemplar is classified by the others, and what `trim` dropped by those that were kept, so nothing is fitted
+        again. This is the paper's measurable quality [1]_. It is slightly optimistic, because the order was made for
+        these exemplars; `anystream.performance_profile` holds data out instead.
 
         Parameters
         ----------
@@ -220,165 +252,188 @@ class AnytimeNeighborsClassifier(AnytimeClassifierMixin, RiverFaceMixin, Classif
         """
         check_is_fitted(self)
         steps = doubling_stages(len(self.exemplars_)) if stages is None else check_stages(stages)
-        right = self.exemplars_.leave_one_out(self.k, steps, self._threads())
-        own = PerformanceProfile(steps, right.mean(axis=0), len(right))
-        return own if self.trimmed_ is None else pooled([own, self.trimmed_], steps)
+        correct = self.exemplars_.evaluate_leave_one_out(self.k, steps, resolve_threads(self.n_jobs))
+        kept = PerformanceProfile(steps, correct.mean(axis=0), len(correct))
+        return kept if self.trimmed_profile_ is None else pool_profiles([kept, self.trimmed_profile_], steps)
+
+    # -- classifying -------------------------------------------------------------------------------------------------
+
+    def classify_records(self, records: Any, budget: Budget) -> BatchResult:
+        """Classify in one native call on all threads; in Python for a Python metric."""
+        return self.exemplars_.classify(records, self.k, budget, resolve_threads(self.n_jobs))
+
+    def staged_proba(self, records: Any, stages: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
+        """Classify in one native call that keeps the shares of votes of every stage."""
+        proba = self.exemplars_.classify_stages(records, self.k, stages, resolve_threads(self.n_jobs))
+        for stage in range(len(stages)):
+            yield proba[:, stage]
+
+    def open_query(self, record: Any) -> Query:
+        """Open a query at budget 0."""
+        exemplars = self.exemplars_
+        native = exemplars.open_query(record, self.k)
+        return NeighborsQuery(self.classes_, native, record, exemplars.to_user_distance)
+
+    def resume_query(self, state: Any) -> Query:
+        """Resume a query from its record and position."""
+        if not isinstance(state, tuple) or len(state) != 2:
+            raise TypeError(f"state is a {type(state).__name__}; use the `state` of a query of this model")
+        record, position = state
+        exemplars = self.exemplars_
+        native = exemplars.resume_query(record, self.k, position)
+        return NeighborsQuery(self.classes_, native, record, exemplars.to_user_distance)
+
+    def classify_one(self, record: NDArray[np.float64]) -> int:
+        """Classify without the cost of a batch."""
+        return self.exemplars_.classify_one(record, self.k, self.budget)
+
+    def proba_one(self, record: NDArray[np.float64]) -> list[float]:
+        """Return shares of votes without the cost of a batch."""
+        return self.exemplars_.proba_one(record, self.k, self.budget)
+
+    # -- river: categories may be texts --------------------------------------------------------------------------------
 
     def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
-        """Learn one labelled record; texts are categories where the metric knows such."""
-        super().learn_one(self._numbered_one(x), y)
+        """Learn one labelled record; texts are categories where the metric compares categories."""
+        super().learn_one(self._encode_named(x), y)
 
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
-        """The share of votes of each class seen so far; empty before anything was learned."""
-        return super().predict_proba_one(self._numbered_one(x))
+        """Return the share of votes of each class seen so far; empty before anything was learned."""
+        return super().predict_proba_one(self._encode_named(x))
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
-        """The likeliest class; None before anything was learned."""
-        return super().predict_one(self._numbered_one(x))
+        """Return the most probable class; None before anything was learned."""
+        return super().predict_one(self._encode_named(x))
 
     def learn_many(self, X: Any, y: Any) -> None:
         """Learn the rows of a data frame: the same as learning them one by one."""
-        super().learn_many(numbered(X, "all") if self._has_categories() else X, y)
+        super().learn_many(self._encode_frame(X), y)
 
     def predict_proba_many(self, X: Any) -> Any:
-        """The shares of votes of each row of a data frame, as a pandas data frame with the same index."""
-        return super().predict_proba_many(numbered(X, "all") if self._has_categories() else X)
+        """Return the shares of votes of each row of a data frame, as a pandas data frame with the same index."""
+        return super().predict_proba_many(self._encode_frame(X))
 
     def predict_many(self, X: Any) -> Any:
-        """The likeliest class of each row of a data frame, as a pandas series with the same index."""
-        return super().predict_many(numbered(X, "all") if self._has_categories() else X)
+        """Return the most probable class of each row of a data frame, as a pandas series with the same index."""
+        return super().predict_many(self._encode_frame(X))
 
-    # -- what the contract asks --------------------------------------------------------------------------------------
+    def _encode_named(self, x: Mapping[Any, Any]) -> Mapping[Any, Any]:
+        return encode_named_record(x) if self._compares_categories() else x
 
-    def query(self, x: Any = None, *, state: Any = None) -> Query:
-        """One classification to be refined step by step.
+    def _encode_frame(self, X: Any) -> Any:
+        return encode_categories(X, "all") if self._compares_categories() else X
 
-        Parameters
-        ----------
-        x : record, optional
-            An array of shape (n_features,), a text or an object, as the distance takes it.
-        state : optional
-            The `state` of an earlier query of this model, instead of `x`: the query goes on from there.
-        """
-        if self._takes() in ("vectors", "series") or x is None:
-            with vectors_wanted(self.metric):
-                return super().query(self._numbered([x])[0] if self._has_categories() else x, state=state)
-        check_is_fitted(self)
-        if state is not None:
-            raise TypeError("query takes a record or the state of an earlier query, and not both")
-        return self._open_query(check_records([x], self._takes())[0])
+    def _compares_categories(self) -> bool:
+        """Whether the metric compares categories; ValueError if it does not compare vectors at all."""
+        distance_class = None if callable(self.metric) else get_distance_class(self.metric)
+        if distance_class is None or distance_class.record_type not in _VECTORS:
+            raise ValueError(f"metric is {self.metric!r}; records of named features need a metric for vectors")
+        return distance_class is MixedDistance
 
-    def _answer(self, queries: Any, budget: Budget) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
-        return self.exemplars_.answer(queries, self.k, budget, self._threads())
+    # -- saving ------------------------------------------------------------------------------------------------------
 
-    def _staged_proba(self, queries: Any, stages: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
-        out = self.exemplars_.staged(queries, self.k, stages, self._threads())
-        for stage in range(len(stages)):
-            yield out[:, stage]
+    def parameters_to_json(self) -> dict[str, Any]:
+        """Return the constructor parameters as JSON values, arrays in `metric_params` as lists."""
+        parameters = super().parameters_to_json()
+        params = self.metric_params
+        if params is None:
+            return parameters
+        lists = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in params.items()}
+        return parameters | {"metric_params": lists}
 
-    def _open_query(self, row: Any) -> Query:
-        return NeighborsQuery(self, row, self.exemplars_.open(row, self.k))
+    def dump_state(self) -> ModelState:
+        """Return the arrays of the exemplars and of their distance; TypeError for a Python metric."""
+        return ModelState(dump_trimmed_profile(self.trimmed_profile_), dump_exemplars(self.exemplars_))
 
-    def _resume_query(self, state: Any) -> Query:
-        if not isinstance(state, tuple) or len(state) != 2:
-            raise TypeError(f"state is a {type(state).__name__}; use the `state` of a query of this model")
-        record, rest = state
-        return NeighborsQuery(self, record, self.exemplars_.resume(record, self.k, rest))
-
-    def _label_row(self, row: NDArray[np.float64]) -> int:
-        return self.exemplars_.label_one(row, self.k, self.budget)
-
-    def _proba_row(self, row: NDArray[np.float64]) -> list[float]:
-        return self.exemplars_.proba_one(row, self.k, self.budget)
-
-    def _learn_rows(self, rows: NDArray[np.float64], labels: NDArray[Any]) -> None:
-        if not hasattr(self, "exemplars_"):
-            check_parameters(self)
-            if self._takes() not in ("vectors", "series"):
-                raise ValueError(f"metric is {self.metric!r}; records by name are vectors, so use a metric for vectors")
-            self.n_features_in_ = rows.shape[1]
-        self._insert(rows, labels, getattr(self, "classes_", None))
-
-    def _widen(self, n_features: int) -> None:
-        self.exemplars_.widen(n_features)
-
-    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        return model_to_file(self)
-
-    @classmethod
-    def _from_file(cls, file: ModelFile, *, mapped: bool) -> Self:
-        return model_from_file(cls, file)
+    def restore_state(self, file: ModelFile, *, mapped: bool) -> None:
+        """Check shapes and ranges here; native code checks that the arrays fit each other."""
+        if hasattr(self, "columns_") != (self._record_type() in _VECTORS):
+            raise ModelFileError(f"{file.path}: has columns for texts, or none for vectors; save the model again")
+        with name_file_in_errors(type(self), file):
+            self.recipe_ = self._resolve_recipe(self._n_features())
+        n_features, n_classes = self._n_features() or 0, len(self.classes_)
+        self.exemplars_ = read_exemplars(file, self.recipe_, n_features, n_classes)
+        self.trimmed_profile_ = read_trimmed_profile(file)
 
     # -- parameters and validation -----------------------------------------------------------------------------------
 
-    def _insert(self, points: Any, labels: NDArray[Any], known: NDArray[Any] | None) -> None:
-        classes = extend_classes(known, labels)
-        numbers = class_numbers(classes, labels)
-        if hasattr(self, "exemplars_"):
-            learn(self, self.exemplars_, points, numbers)
-            self.exemplars_.declare_classes(len(classes))
-        else:
-            if not callable(self.metric) and self._new_distance().needs_data:
-                raise ValueError(
-                    f"metric {self.metric!r} with scaling {self.scaling!r} learns how to measure from many records; "
-                    "begin with fit, or scale the stream before (for instance with river's StandardScaler)"
-                )
-            exemplars = first_exemplar(self, points[:1], numbers[:1], len(classes))
-            if len(numbers) > 1:
-                learn(self, exemplars, points[1:], numbers[1:])
-            self.exemplars_, self.trimmed_ = exemplars, None
-        self.classes_ = classes
+    def _resolve_recipe(self, n_features: int | None) -> NeighborsRecipe:
+        return NeighborsRecipe.resolve(
+            ordering=self.ordering,
+            metric=self.metric,
+            metric_params=self.metric_params,
+            scaling=self.scaling,
+            search=self.search,
+            k=self.k,
+            trim=self.trim,
+            window=self.window,
+            max_bytes=self.max_bytes,
+            seed=self.seed,
+            n_features=n_features,
+        )
 
-    def _check_parameters(self) -> None:
-        check_parameters(self)
+    def _record_type(self) -> str:
+        """Return the type of records that the metric compares: vectors, series, texts or objects."""
+        return "objects" if callable(self.metric) else get_distance_class(self.metric).record_type
 
-    def _new_distance(self) -> Distance:
-        return make_distance(self.metric, self.metric_params, self.scaling)
+    def _n_features(self) -> int | None:
+        """Return the number of features; None if records have none."""
+        return getattr(self, "n_features_in_", None)
 
-    def _takes(self) -> str:
-        """What kind of records the metric compares."""
-        if callable(self.metric):
-            return "objects"
-        return self._new_distance().records
+    def allows_missing(self) -> bool:
+        """Whether the metric leaves out missing values (NaN)."""
+        known = isinstance(self.metric, str) and self.metric in DISTANCES
+        return known and get_distance_class(self.metric).allows_missing
 
-    def _name_columns(self) -> None:
-        if self._takes() in ("vectors", "series"):
-            self.columns_ = self._column_names()
+    def set_columns(self) -> None:
+        """Set `columns_` if records have features."""
+        if self._record_type() in _VECTORS:
+            super().set_columns()
 
-    def _validate_queries(self, X: Any) -> Any:
-        takes = self._takes()
-        if takes not in ("vectors", "series"):
-            return check_records(X, takes)
-        with vectors_wanted(self.metric):
-            return super()._validate_queries(self._numbered(X))
+    def validate_training(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, NDArray[Any]]:
+        """Return validated training records, as an array or a list, and labels."""
+        record_type = self._record_type() if reset else self.exemplars_.record_type
+        if record_type not in _VECTORS:
+            return check_labelled_records(X, y, record_type)
+        distance = make_distance(self.metric, self.metric_params, self.scaling) if reset else self._fitted_distance()
+        try:
+            return super().validate_training(_encode(X, distance), y, reset=reset)
+        except ValueError as error:
+            raise explain_vector_error(error, self.metric) from None
 
-    def _validate_training(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, NDArray[Any]]:
-        takes = self._takes()
-        if takes not in ("vectors", "series"):
-            return labelled_records(X, y, takes)
-        with vectors_wanted(self.metric):
-            return super()._validate_training(self._numbered(X), y, reset=reset)
+    def validate_records(self, X: Any) -> Any:
+        """Return validated records to classify, as an array or a list."""
+        record_type = self.exemplars_.record_type
+        if record_type not in _VECTORS:
+            return check_records(X, record_type)
+        try:
+            return super().validate_records(_encode(X, self._fitted_distance()))
+        except ValueError as error:
+            raise explain_vector_error(error, self.metric) from None
 
-    def _has_categories(self) -> bool:
-        return self.metric in ("gower", "hamming")
+    def validate_record(self, x: Any) -> Any:
+        """Return one validated record: an array, a text or an object."""
+        record_type = self.exemplars_.record_type
+        if record_type not in _VECTORS:
+            return check_records([x], record_type)[0]
+        distance = self._fitted_distance()
+        try:
+            return super().validate_record(_encode([x], distance)[0] if isinstance(distance, MixedDistance) else x)
+        except ValueError as error:
+            raise explain_vector_error(error, self.metric) from None
 
-    def _numbered(self, X: Any) -> Any:
-        """Records with numbers in place of categories that are texts."""
-        distance = self._new_distance() if self._has_categories() else None
-        return numbered(X, distance.categorical) if isinstance(distance, Mixed) else X
-
-    def _numbered_one(self, x: Mapping[Any, Any]) -> Mapping[Any, Any]:
-        if not self._has_categories():
-            return x
-        return {name: category_number(value) if isinstance(value, str) else value for name, value in x.items()}
+    def _fitted_distance(self) -> Distance | None:
+        exemplars = self.exemplars_
+        return exemplars.distance if isinstance(exemplars, Exemplars) else None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        try:
-            distance = None if callable(self.metric) else self._new_distance()
-        except ValueError:  # fit says what is wrong
-            return tags
-        tags.input_tags.allow_nan = distance is not None and distance.allows_missing
-        tags.input_tags.two_d_array = distance is None or distance.records != "texts"
-        tags.input_tags.string = distance is not None and distance.records == "texts"
+        is_text = self.metric == "edit"
+        tags.input_tags.two_d_array = not is_text
+        tags.input_tags.string = is_text
         return tags
+
+
+def _encode(X: Any, distance: Distance | None) -> Any:
+    """Return records with numbers in place of texts in the columns that hold categories."""
+    return encode_categories(X, distance.categorical) if isinstance(distance, MixedDistance) else X

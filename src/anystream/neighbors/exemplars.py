@@ -1,184 +1,207 @@
-"""Exemplars under a named distance, in the native core."""
+"""Exemplars under a named distance, stored in the native core."""
 
 from __future__ import annotations
 
 import copy
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anystream import _native
-from anystream._native import Counter, StopToken
+from anystream.anytime.answer import BatchResult
 from anystream.anytime.budget import Budget
-from anystream.anytime.native_answer import answer_batch
-from anystream.anytime.native_query import OpenQuery
+from anystream.estimators.native_batch import fill_batch
+from anystream.estimators.native_query import NativeState
 from anystream.neighbors.distances import Distance
 
-Answers = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]
 
-
-class ExemplarQuery(OpenQuery, Protocol):
-    """One classification among exemplars in progress."""
+class ExemplarQuery(NativeState, Protocol):
+    """One record being compared with exemplars."""
 
     def state(self) -> tuple[Any, ...]:
-        """What is needed, beside the record, to go on later."""
+        """Return what is needed, beside the record, to resume the query."""
 
     def nearest(self) -> list[tuple[int, float]]:
-        """Serials and distances of the nearest so far."""
+        """Return serials and native distances of the nearest exemplars so far."""
+
+
+class StoredExemplars(NamedTuple):
+    """Exemplars in the order of comparison.
+
+    Parameters
+    ----------
+    records : array or list
+        The records; encoded ones if the distance is a named one.
+    labels : array of shape (n_exemplars,)
+        Class numbers.
+    serials : array of shape (n_exemplars,)
+        Number of each record, counted over all learning.
+    """
+
+    records: Any
+    labels: NDArray[np.int32]
+    serials: NDArray[np.int64]
 
 
 class Exemplars:
-    """A distance and the gallery of exemplars that it compares.
+    """A distance and the native gallery of exemplars that it compares.
 
     Parameters
     ----------
     distance : Distance
         Fitted.
     gallery : NeighborsGallery
-        The exemplars' rows in the order of visits.
+        The encoded exemplars in the order of comparison.
     """
 
     def __init__(self, distance: Distance, gallery: _native.NeighborsGallery) -> None:
         self.distance = distance
         self.gallery = gallery
 
+    @classmethod
+    def build(
+        cls,
+        distance: Distance,
+        stored: StoredExemplars,
+        order: NDArray[np.int64],
+        n_classes: int,
+        *,
+        capacity: int,
+        lists: bool,
+        threads: int,
+    ) -> Exemplars:
+        """Return the exemplars at the positions in `order`, in that order or in lists around the first of them."""
+        values, borders = distance.pack(stored.records)
+        gallery = _native.NeighborsGallery.build(
+            distance.native_metric,
+            values,
+            borders,
+            stored.labels,
+            order,
+            stored.serials,
+            n_classes,
+            capacity,
+            lists,
+            threads,
+        )
+        return cls(distance, gallery)
+
     def __len__(self) -> int:
         return len(self.gallery)
 
-    # -- answering ---------------------------------------------------------------------------------------------------
+    # -- classifying -------------------------------------------------------------------------------------------------
 
-    def answer(self, queries: Any, k: int, budget: Budget, threads: int) -> Answers:
-        """Shares of votes, steps and certificates."""
-        values, first = self.distance.pack(self.distance.transform(queries))
-        fill = partial(self.gallery.answer, values, first, k, *budget.limits(), threads)
-        return answer_batch(len(first) - 1, self.gallery.classes, fill)
+    def classify(self, records: Any, k: int, budget: Budget, threads: int) -> BatchResult:
+        """Return shares of votes, steps and certificates."""
+        values, borders = self.distance.pack(self.distance.transform(records))
+        fill = partial(self.gallery.answer, values, borders, k, *budget.limits(), threads)
+        return fill_batch(len(borders) - 1, self.gallery.classes, fill)
 
-    def staged(self, queries: Any, k: int, stages: NDArray[np.int64], threads: int) -> NDArray[np.float64]:
-        """Shares of votes after each stage: (records, stages, classes)."""
-        values, first = self.distance.pack(self.distance.transform(queries))
-        out = np.empty((len(first) - 1, len(stages), self.gallery.classes))
-        self.gallery.answer_in_stages(values, first, k, stages, threads, out.reshape(-1))
+    def classify_stages(self, records: Any, k: int, stages: NDArray[np.int64], threads: int) -> NDArray[np.float64]:
+        """Return shares of votes after each stage, of shape (n_records, n_stages, n_classes)."""
+        return self.classify_encoded_stages(self.distance.transform(records), k, stages, threads)
+
+    def classify_encoded_stages(
+        self, encoded: Any, k: int, stages: NDArray[np.int64], threads: int
+    ) -> NDArray[np.float64]:
+        """Return the same as `classify_stages` for records that the distance has encoded already."""
+        values, borders = self.distance.pack(encoded)
+        out = np.empty((len(borders) - 1, len(stages), self.gallery.classes))
+        self.gallery.answer_in_stages(values, borders, k, stages, threads, out.reshape(-1))
         return out
 
-    def open(self, record: Any, k: int) -> ExemplarQuery:
-        """A query at budget 0."""
-        return self.gallery.query(self._row(record), k)
+    def open_query(self, record: Any, k: int) -> ExemplarQuery:
+        """Return a query at budget 0."""
+        return self.gallery.query(self._encode_record(record), k)
 
-    def resume(self, record: Any, k: int, state: tuple[Any, ...]) -> ExemplarQuery:
-        """A query that was suspended."""
-        return self.gallery.resume(self._row(record), k, state)
+    def resume_query(self, record: Any, k: int, state: tuple[Any, ...]) -> ExemplarQuery:
+        """Return a query that was suspended."""
+        return self.gallery.resume(self._encode_record(record), k, state)
 
-    def label_one(self, record: Any, k: int, steps: int) -> int:
-        """The class number of one record."""
-        return self.gallery.label_one(self._row(record), k, steps)
+    def classify_one(self, record: Any, k: int, steps: int) -> int:
+        """Return the class number of one record."""
+        return self.gallery.label_one(self._encode_record(record), k, steps)
 
     def proba_one(self, record: Any, k: int, steps: int) -> list[float]:
-        """The shares of votes of one record."""
-        return self.gallery.proba_one(self._row(record), k, steps)
+        """Return the shares of votes of one record."""
+        return self.gallery.proba_one(self._encode_record(record), k, steps)
 
-    def leave_one_out(self, k: int, stages: NDArray[np.int64], threads: int) -> NDArray[np.bool_]:
-        """Whether each exemplar, left out of its own query, is right after each stage: (exemplars, stages)."""
+    def evaluate_leave_one_out(self, k: int, stages: NDArray[np.int64], threads: int) -> NDArray[np.bool_]:
+        """Return whether each exemplar is classified correctly by the others: (n_exemplars, n_stages)."""
         gallery = self.gallery
         labels = np.empty((gallery.positions, len(stages)), dtype=np.int32)
         gallery.leave_one_out(k, stages, threads, labels)
         arrays = gallery.arrays()
-        right: NDArray[np.bool_] = (labels == arrays["label"][:, np.newaxis])[arrays["serial"] >= gallery.oldest]
-        return right
+        present = arrays["serial"] >= gallery.oldest
+        correct: NDArray[np.bool_] = (labels == arrays["label"][:, np.newaxis])[present]
+        return correct
 
-    def user_distance(self, native: float) -> float:
-        """A distance in the user's terms, from what the native core says."""
-        return self.distance.distance(native)
+    def to_user_distance(self, native_distance: float) -> float:
+        """Return the distance of two records from the native distance of their encoded forms."""
+        return self.distance.to_user_distance(native_distance)
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
-    def insert(self, rows: Any, labels: NDArray[np.int32]) -> None:
-        """Learn rows of the distance one by one."""
-        self.gallery.insert(*self.distance.pack(rows), labels)
+    def insert(self, encoded: Any, labels: NDArray[np.int32]) -> None:
+        """Learn encoded records one by one."""
+        self.gallery.insert(*self.distance.pack(encoded), labels)
 
     def declare_classes(self, n_classes: int) -> None:
-        """Make room for classes without exemplars."""
+        """Extend the probabilities to `n_classes` classes, of which some may have no exemplars yet."""
         self.gallery.declare_classes(n_classes)
 
-    def widen(self, n_features: int) -> None:
-        """Make room for features that are missing so far."""
-        self.distance.widen(n_features)
-        self.gallery.widen(n_features)
+    def add_features(self, n_features: int) -> None:
+        """Extend the exemplars to `n_features` features; the new ones are missing in all of them."""
+        self.distance.add_features(n_features)
+        self.gallery.add_features(n_features)
+
+    # -- content -----------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Exemplars:
-        """The exemplars as they are now, whatever these learn later; nothing large is copied."""
+        """Return the exemplars as they are now; learning changes neither through the other. Nothing large is copied."""
         return Exemplars(copy.deepcopy(self.distance), self.gallery.snapshot())
+
+    def export(self) -> StoredExemplars:
+        """Return the exemplars in the order of comparison."""
+        arrays = self.gallery.arrays()
+        present = np.flatnonzero(arrays["serial"] >= self.gallery.oldest)
+        if "rows" in arrays:
+            encoded: Any = arrays["rows"].reshape(len(arrays["label"]), -1)[present]
+        elif self.record_type == "texts":
+            codes = arrays["values"].astype(np.uint32)
+            spans = zip(arrays["first"][present], arrays["length"][present], strict=True)
+            encoded = [codes[a : a + n].tobytes().decode("utf-32-le", "surrogatepass") for a, n in spans]
+        else:
+            encoded = np.stack([arrays["values"][a : a + self.gallery.width] for a in arrays["first"][present]])
+        return StoredExemplars(encoded, arrays["label"][present], arrays["serial"][present])
+
+    @property
+    def record_type(self) -> str:
+        """Records that the distance compares: vectors, series or texts."""
+        return self.distance.record_type
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, those without exemplars included."""
+        return self.gallery.classes
 
     @property
     def setup(self) -> int:
-        """How many exemplars every query sees at once: one of each class."""
+        """Number of exemplars that every query compares at budget 0: one of each class."""
         return self.gallery.setup
 
     @property
     def capacity(self) -> int:
-        """Most exemplars; 0 for no limit."""
+        """Maximum number of exemplars; 0 for no limit."""
         return self.gallery.capacity
 
     @property
     def own_bytes(self) -> int:
-        """Bytes held."""
+        """Bytes held in memory; what is borrowed from a mapped file is not counted."""
         return self.gallery.own_bytes
 
-    def stored(self) -> tuple[Any, NDArray[np.int32], NDArray[np.int64]]:
-        """Rows, class numbers and serials of the exemplars, in the order of visits."""
-        arrays = self.gallery.arrays()
-        n = len(arrays["label"])
-        present = np.flatnonzero(arrays["serial"] >= self.gallery.oldest)
-        if "rows" in arrays:
-            rows: Any = arrays["rows"].reshape(n, -1)[present]
-        elif self.distance.records == "texts":
-            codes = arrays["values"].astype(np.uint32)
-            places = zip(arrays["first"][present], arrays["length"][present], strict=True)
-            rows = [codes[a : a + n].tobytes().decode("utf-32-le", "surrogatepass") for a, n in places]
-        else:
-            rows = np.stack([arrays["values"][a : a + self.gallery.width] for a in arrays["first"][present]])
-        return rows, arrays["label"][present], arrays["serial"][present]
-
-    def _row(self, record: Any) -> NDArray[np.float64]:
-        batch = [record] if self.distance.records == "texts" else record[np.newaxis]
+    def _encode_record(self, record: Any) -> NDArray[np.float64]:
+        batch = [record] if self.record_type == "texts" else record[np.newaxis]
         return self.distance.pack(self.distance.transform(batch))[0]
-
-
-def build_exemplars(
-    distance: Distance,
-    rows: Any,
-    labels: NDArray[np.int32],
-    order: NDArray[np.int64],
-    serials: NDArray[np.int64],
-    n_classes: int,
-    *,
-    capacity: int,
-    lists: bool,
-    threads: int,
-) -> Exemplars:
-    """Those rows of a fitted distance that `order` names, in that order or in lists around the first ones."""
-    values, first = distance.pack(rows)
-    gallery = _native.NeighborsGallery.build(
-        distance.native, values, first, labels, order, serials, n_classes, capacity, lists, threads
-    )
-    return Exemplars(distance, gallery)
-
-
-def order_rows(
-    distance: Distance,
-    rows: Any,
-    labels: NDArray[np.int32],
-    n_classes: int,
-    name: str,
-    *,
-    threads: int,
-    seed: int,
-    done: Counter,
-    stop: StopToken,
-) -> NDArray[np.int64]:
-    """A native ordering of rows of a fitted distance."""
-    values, first = distance.pack(rows)
-    return _native.neighbors_order(
-        name, distance.native, values, first, labels, n_classes, threads=threads, seed=seed, done=done, stop=stop
-    )

@@ -1,29 +1,19 @@
-"""A neighbours classifier as metadata and arrays."""
+"""Exemplars in a model file: arrays of the native gallery and of the distance."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anystream import _native
-from anystream.anytime.file_head import head_to_json, model_with_head
 from anystream.anytime.profile import PerformanceProfile
-from anystream.model_file import (
-    ArraySpec,
-    ModelFile,
-    ModelFileError,
-    check_arrays,
-    require_metadata,
-)
+from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays, require_metadata
+from anystream.model_file.errors import RESTORE
 from anystream.neighbors.exemplars import Exemplars
-from anystream.neighbors.parameters import capacity
-
-if TYPE_CHECKING:
-    from anystream.neighbors.classifier import AnytimeNeighborsClassifier
-
-Model = TypeVar("Model", bound="AnytimeNeighborsClassifier")
+from anystream.neighbors.recipe import NeighborsRecipe
+from anystream.neighbors.training_set import AnyExemplars
 
 _COMMON = {
     "label": ArraySpec("int32", ("exemplars",), low=0, high="classes-1"),
@@ -47,54 +37,59 @@ _PAIRS = {
     "traits": ArraySpec("float64", ("traits",), finite=True),
 }
 _LEARNED = "learned."
+_TRIMMED = "trimmed_profile"
 
 
-def model_to_file(model: AnytimeNeighborsClassifier) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What `model_from_file` needs to make the model again."""
-    exemplars = model.exemplars_
+def dump_exemplars(exemplars: AnyExemplars) -> dict[str, NDArray[Any]]:
+    """Return the arrays of the exemplars and of their distance; TypeError for a Python metric."""
     if not isinstance(exemplars, Exemplars):
         raise TypeError(
-            "a model with a Python metric cannot be kept in a file that holds no code; pickle it, or use a named metric"
+            "a model file stores no code, so it cannot store a Python metric; pickle it, or use a named metric"
         )
-    trimmed = None if model.trimmed_ is None else model.trimmed_.to_json()
-    metadata = head_to_json(model, _as_json(model.get_params())) | {"trimmed": trimmed}
     learned = {_LEARNED + name: array for name, array in exemplars.distance.learned.items()}
-    return metadata, {**exemplars.gallery.arrays(), **learned}
+    return {**exemplars.gallery.arrays(), **learned}
 
 
-def model_from_file(cls: type[Model], file: ModelFile) -> Model:
-    """The model of a file, every value checked before it is used."""
-    model = model_with_head(cls, file, tabular=False)
-    distance = model._new_distance()
-    if distance.records != "texts":
-        require_metadata(file, "columns", dict)
-    sizes = {"classes": len(model.classes_), "d": getattr(model, "n_features_in_", 0)}
-    learned = {_LEARNED + name: spec for name, spec in distance.learned_arrays().items()}
-    kind = _BLOCKS if "blocks" in file.arrays else _PAIRS
-    arrays, _ = check_arrays(file, {**_COMMON, **kind, **learned}, sizes)
+def read_exemplars(file: ModelFile, recipe: NeighborsRecipe, n_features: int, n_classes: int) -> Exemplars:
+    """Return the exemplars of a file, every value checked before it is used.
+
+    Parameters
+    ----------
+    file : ModelFile
+        A file with the arrays that `dump_exemplars` returned.
+    recipe : NeighborsRecipe
+        The parameters of the model.
+    n_features : int
+        Number of features; 0 if records have none.
+    n_classes : int
+        Number of classes.
+    """
+    distance = recipe.new_distance()
+    learned = {_LEARNED + name: spec for name, spec in distance.array_specs().items()}
+    layout = _BLOCKS if "blocks" in file.arrays else _PAIRS
+    specs = {**_COMMON, **layout, **learned}
+    arrays, _ = check_arrays(file, specs, {"classes": n_classes, "d": n_features})
     distance.learned = {name.removeprefix(_LEARNED): np.array(arrays.pop(name)) for name in learned}
     try:
-        distance.check_learned(sizes["d"])
-        gallery = _native.NeighborsGallery.from_arrays(distance.native, sizes["classes"], capacity(model), arrays)
+        distance.check_learned(n_features)
+        gallery = _native.NeighborsGallery.from_arrays(distance.native_metric, n_classes, recipe.capacity, arrays)
     except (OverflowError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{file.path}: {error}; restore the file from a copy or save the model again") from None
-    model.exemplars_ = Exemplars(distance, gallery)
-    model.trimmed_ = _trimmed(file)
-    return model
+        raise ModelFileError(f"{file.path}: {error}; {RESTORE}") from None
+    return Exemplars(distance, gallery)
 
 
-def _trimmed(file: ModelFile) -> PerformanceProfile | None:
-    if file.metadata.get("trimmed") is None:
+def dump_trimmed_profile(profile: PerformanceProfile | None) -> dict[str, Any]:
+    """Return the metadata of a `trimmed_profile_`."""
+    return {_TRIMMED: None if profile is None else profile.to_json()}
+
+
+def read_trimmed_profile(file: ModelFile) -> PerformanceProfile | None:
+    """Return the `trimmed_profile_` of a file."""
+    if file.metadata.get(_TRIMMED) is None:
         return None
     try:
-        return PerformanceProfile.from_json(require_metadata(file, "trimmed", str))
+        return PerformanceProfile.from_json(require_metadata(file, _TRIMMED, str))
+    except ModelFileError:
+        raise
     except ValueError as error:
         raise ModelFileError(f"{file.path}: {error}") from None
-
-
-def _as_json(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters with arrays as lists."""
-    params = parameters["metric_params"]
-    if params is not None:
-        params = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in params.items()}
-    return parameters | {"metric_params": params}

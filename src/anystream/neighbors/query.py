@@ -1,39 +1,53 @@
-"""A query among exemplars."""
+"""Query of a record among exemplars."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-from anystream.anytime.native_query import NativeQuery
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from anystream.neighbors.classifier import AnytimeNeighborsClassifier
-    from anystream.neighbors.exemplars import ExemplarQuery
+from anystream.estimators.native_query import NativeQuery
+from anystream.neighbors.exemplars import ExemplarQuery
 
 
 class NeighborsQuery(NativeQuery):
-    """One record and the nearest exemplar so far; a step compares one, beyond the first of each class."""
+    """One record and the nearest exemplars so far; a step compares one exemplar, beyond the first of each class.
 
-    __slots__ = ("_record", "_user_distance")
+    Parameters
+    ----------
+    classes : array of shape (n_classes,)
+        Class labels.
+    native : ExemplarQuery
+        The query in the native core, or in Python for a Python metric.
+    record : array, str or object
+        The record.
+    to_user_distance : callable
+        Returns the distance of two records from the native distance of their encoded forms.
+    """
+
+    __slots__ = ("_record", "_to_user_distance")
     _native: ExemplarQuery
 
-    def __init__(self, model: AnytimeNeighborsClassifier, record: Any, native: ExemplarQuery) -> None:
-        super().__init__(model, native)
+    def __init__(
+        self, classes: NDArray[Any], native: ExemplarQuery, record: Any, to_user_distance: Callable[[float], float]
+    ) -> None:
+        super().__init__(classes, native)
         self._record = record
-        self._user_distance = model.exemplars_.user_distance
+        self._to_user_distance = to_user_distance
 
     @property
     def nearest(self) -> list[tuple[int, float]]:
         """The nearest exemplars so far: the row of the training data, counted over all learning, and its distance."""
-        return [(serial, self._user_distance(distance)) for serial, distance in self._native.nearest()]
+        return [(serial, self._to_user_distance(distance)) for serial, distance in self._native.nearest()]
 
     @property
     def state(self) -> tuple[Any, ...]:
         """The record, and the paper's three numbers: the best so far, its distance, and the position in the order.
 
-        The best is the place of an exemplar, which names its class and keeps ties decided by the lowest row of the
-        training data. With ``k > 1`` the places and distances of all voters stand there instead, and with
-        ``search="inverted"`` also where the query is among the lists. The numbers belong to the model as it was when
-        the query began: learning moves exemplars.
+        The best is the position of an exemplar, which determines its class; ties are decided by the lowest row of the
+        training data after resuming too. With ``k > 1`` the positions and distances of all voters are there instead,
+        and with ``search="inverted"`` also the position of the query in the lists. The numbers refer to the model as
+        it was when the query was opened: learning moves exemplars.
         """
         return (self._record, self._native.state())

@@ -1,9 +1,7 @@
-"""Records as a metric takes them: vectors, texts, or any objects."""
+"""Validation of records that are texts or any objects, and errors about records that are not vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,48 +9,58 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-
-@contextmanager
-def vectors_wanted(metric: str) -> Iterator[None]:
-    """Say what a metric for vectors does not take, and what does."""
-    try:
-        yield
-    except ValueError as error:
-        if "could not convert string" in str(error):
-            raise ValueError(
-                f"{error}; metric {metric!r} compares numbers: use metric='edit' for texts, 'gower' or 'hamming' for "
-                "categories"
-            ) from None
-        if "inhomogeneous" in str(error):
-            raise ValueError(
-                f"records differ in length, but metric {metric!r} compares records of one length; bring all to one "
-                "length, or use a callable metric"
-            ) from None
-        raise
+from anystream.anytime.errors import RecordError
+from anystream.neighbors.distances.base import MISSING_VALUE
 
 
-def check_records(X: Any, takes: str) -> list[Any]:
-    """A list of texts or objects."""
+def explain_vector_error(error: ValueError, metric: str) -> ValueError:
+    """Return an error that names a metric for such records if they could not be converted to vectors; else `error`."""
+    text = str(error)
+    if "could not convert string" in text:
+        return ValueError(
+            f"{text}; metric {metric!r} compares numbers: use metric='edit' for texts, 'gower' or 'hamming' for "
+            "categories"
+        )
+    if "inhomogeneous" in text:
+        return ValueError(
+            f"records differ in length, but metric {metric!r} compares records of one length; bring all to one length, "
+            "or use a callable metric"
+        )
+    if "contains NaN" in text:
+        return RecordError(MISSING_VALUE)
+    return error
+
+
+def check_records(X: Any, record_type: str) -> list[Any]:
+    """Return records that are not vectors as a list; ValueError if they are not of `record_type`.
+
+    Parameters
+    ----------
+    X : sequence
+        The records.
+    record_type : {"texts", "objects"}
+        Type of the records.
+    """
     if isinstance(X, str | bytes | dict) or not all(hasattr(X, name) for name in ("__len__", "__getitem__")):
-        raise ValueError(f"records are a {type(X).__name__}; give a list of {takes}")
+        raise ValueError(f"records are a {type(X).__name__}; pass a list of {record_type}")
     records = list(X)
-    if takes == "texts":
-        for record in records:
-            if not isinstance(record, str):
-                raise ValueError(
-                    f"a record is {record!r}; this metric compares texts, so give strings or use a metric for vectors"
-                )
-        return [str(record) for record in records]
-    return records
+    if record_type != "texts":
+        return records
+    for record in records:
+        if not isinstance(record, str):
+            raise ValueError(
+                f"a record is {record!r}; this metric compares texts, so pass strings or use a metric for vectors"
+            )
+    return [str(record) for record in records]
 
 
-def labelled_records(X: Any, y: ArrayLike, takes: str) -> tuple[list[Any], NDArray[Any]]:
-    """Records and their labels."""
-    records = check_records(X, takes)
+def check_labelled_records(X: Any, y: ArrayLike, record_type: str) -> tuple[list[Any], NDArray[Any]]:
+    """Return training records that are not vectors and their labels; parameters as in `check_records`."""
+    records = check_records(X, record_type)
     labels = column_or_1d(y)
     check_classification_targets(labels)
     if len(records) != len(labels):
-        raise ValueError(f"there are {len(records)} records and {len(labels)} labels; give one label to each record")
+        raise ValueError(f"there are {len(records)} records and {len(labels)} labels; pass one label per record")
     if not records:
-        raise ValueError("there are 0 records; give at least one")
+        raise ValueError("there are 0 records; pass at least one")
     return records, np.asarray(labels)

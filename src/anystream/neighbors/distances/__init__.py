@@ -1,4 +1,4 @@
-"""Distances by name: what they accept, what they learn, and the native distance that they come down to.
+"""Distances by name: the records they accept, what they learn, and the native metric that compares encoded records.
 
 ==================  ========  ===========================================================================
 name                records   distance of x and e
@@ -12,60 +12,68 @@ mahalanobis         vectors   sqrt((x - e)^T VI (x - e)); VI is given or the inv
 hamming             vectors   share of the features that differ
 gower               vectors   mean over features: differs (categorical), or |x_j - e_j| / range_j
 dtw                 series    dynamic time warping within a band, sqrt of the sum of squares
-rotation            series    Euclidean, least over all circular shifts (closed contours)
+rotation            series    Euclidean, minimum over all circular shifts (closed contours)
 edit                texts     insertions, deletions and replacements
-any callable        objects   what it returns
+any callable        any       what it returns
 ==================  ========  ===========================================================================
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from anystream.neighbors.distances.angle import Angle
+from anystream.neighbors.distances.angle import AngleDistance
 from anystream.neighbors.distances.base import Distance
-from anystream.neighbors.distances.mahalanobis import Mahalanobis
-from anystream.neighbors.distances.mixed import Mixed
+from anystream.neighbors.distances.mahalanobis import MahalanobisDistance
+from anystream.neighbors.distances.mixed import MixedDistance
 from anystream.neighbors.distances.norm import NormDistance
-from anystream.neighbors.distances.series import TimeWarping, Turning
-from anystream.neighbors.distances.text import Edit
+from anystream.neighbors.distances.series import RotationDistance, TimeWarpingDistance
+from anystream.neighbors.distances.text import EditDistance
 
-__all__ = ["DISTANCES", "Distance", "make_distance"]
+__all__ = ["DISTANCES", "Distance", "MixedDistance", "get_distance_class", "make_distance"]
 
-DISTANCES: dict[str, Callable[..., Distance]] = {
-    "euclidean": lambda **params: NormDistance("euclidean", **params),
-    "manhattan": lambda **params: NormDistance("manhattan", **params),
-    "chebyshev": lambda **params: NormDistance("chebyshev", **params),
-    "cosine": lambda **params: Angle(centred=False, **params),
-    "correlation": lambda **params: Angle(centred=True, **params),
-    "mahalanobis": Mahalanobis,
-    "hamming": lambda **params: Mixed("all", **params),
-    "gower": Mixed,
-    "dtw": TimeWarping,
-    "rotation": Turning,
-    "edit": Edit,
+DISTANCES: dict[str, tuple[type[Distance], dict[str, Any]]] = {
+    "euclidean": (NormDistance, {"norm": "euclidean"}),
+    "manhattan": (NormDistance, {"norm": "manhattan"}),
+    "chebyshev": (NormDistance, {"norm": "chebyshev"}),
+    "cosine": (AngleDistance, {"centred": False}),
+    "correlation": (AngleDistance, {"centred": True}),
+    "mahalanobis": (MahalanobisDistance, {}),
+    "hamming": (MixedDistance, {"categorical": "all"}),
+    "gower": (MixedDistance, {}),
+    "dtw": (TimeWarpingDistance, {}),
+    "rotation": (RotationDistance, {}),
+    "edit": (EditDistance, {}),
 }
+"""Class of each named distance, and the arguments that the name stands for."""
+
+
+def get_distance_class(metric: object) -> type[Distance]:
+    """Return the class of a named distance; ValueError if there is no distance of that name."""
+    if not isinstance(metric, str) or metric not in DISTANCES:
+        known = ", ".join(DISTANCES)
+        raise ValueError(f"metric is {metric!r}; use one of {known}, or a callable of two records")
+    return DISTANCES[metric][0]
 
 
 def make_distance(metric: object, params: Mapping[str, Any] | None = None, scaling: object = None) -> Distance:
-    """A distance by name, not yet fitted.
+    """Return a named distance, not yet fitted.
 
     Parameters
     ----------
     metric : str
         One of `DISTANCES`.
     params : mapping, optional
-        What the distance takes: ``VI`` (mahalanobis), ``categorical`` (gower), ``band`` (dtw).
+        Parameters of the distance: ``VI`` (mahalanobis), ``categorical`` (gower), ``band`` (dtw).
     scaling : {None, "minmax", "standard"}
         How features are brought to one scale before they are compared.
     """
-    if not isinstance(metric, str) or metric not in DISTANCES:
-        known = ", ".join(DISTANCES)
-        raise ValueError(f"metric is {metric!r}; use one of {known}, or a callable of two objects")
+    cls = get_distance_class(metric)
     try:
-        distance = DISTANCES[metric](**(params or {}))
+        distance = cls(**DISTANCES[str(metric)][1], **(params or {}))
     except TypeError:
-        raise ValueError(f"metric_params are {params!r}; the distance {metric!r} takes others, or none") from None
-    distance.scale_by(scaling)
-    return distance
+        raise ValueError(
+            f"metric_params are {params!r}; the distance {metric!r} takes other parameters, or none"
+        ) from None
+    return distance.set_scaling(scaling)

@@ -14,7 +14,7 @@ from anystream.model_file import ArraySpec
 from anystream.neighbors.distances.base import Distance
 
 
-class Mixed(Distance):
+class MixedDistance(Distance):
     """The mean over features of 0 or 1 (categories: equal or not) and |x_j - e_j| / range_j (numbers).
 
     A missing value is left out of the mean. Ranges are those of the training data.
@@ -34,13 +34,13 @@ class Mixed(Distance):
         self.categorical = categorical
 
     @property
-    def native(self) -> _native.NeighborsMetric:
-        """Unequal categories, which come first, plus absolute differences."""
+    def native_metric(self) -> _native.NeighborsMetric:
+        """Number of unequal categories, which come first, plus absolute differences."""
         columns, n_categorical = self.learned["columns"], int(self.learned["n_categorical"][0])
         return _native.NeighborsMetric("mixed", len(columns), n_categorical)
 
     def learn(self, points: NDArray[np.float64]) -> None:
-        """The order of columns and the ranges."""
+        """Learn the order of columns and the ranges."""
         d = points.shape[1]
         columns = np.arange(d)
         first = columns if isinstance(self.categorical, str) else np.asarray(self.categorical).reshape(-1)
@@ -48,46 +48,46 @@ class Mixed(Distance):
             raise ValueError(f"categorical is {self.categorical!r}; use column numbers from 0 to {d - 1}, or 'all'")
         if len(np.unique(first)) < len(first):
             raise ValueError(f"categorical is {self.categorical!r}; name each column once")
-        numbers = np.setdiff1d(columns, first)
+        numeric = np.setdiff1d(columns, first)
         known = np.where(np.isnan(points).all(axis=0), 0.0, points)
         ranges = np.nanmax(known, axis=0) - np.nanmin(known, axis=0)
-        self.learned["columns"] = np.concatenate([first, numbers]).astype(np.float64)
+        self.learned["columns"] = np.concatenate([first, numeric]).astype(np.float64)
         self.learned["n_categorical"] = np.array([float(len(first))])
-        self.learned["ranges"] = np.where(ranges > 0, ranges, 1.0)[numbers]
+        self.learned["ranges"] = np.where(ranges > 0, ranges, 1.0)[numeric]
 
-    def learned_arrays(self) -> dict[str, ArraySpec]:
-        """The order of columns and the ranges as well."""
-        return super().learned_arrays() | {
+    def encode(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return categories first, then numbers in units of their ranges."""
+        encoded = points[:, self.learned["columns"].astype(np.int64)]
+        encoded[:, int(self.learned["n_categorical"][0]) :] /= self.learned["ranges"]
+        return encoded
+
+    def decode(self, encoded: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the columns in their original order and units."""
+        units = encoded.copy()
+        units[:, int(self.learned["n_categorical"][0]) :] *= self.learned["ranges"]
+        return units[:, np.argsort(self.learned["columns"])]
+
+    def to_user_distance(self, native_distance: float) -> float:
+        """Return the mean instead of the sum."""
+        return native_distance / len(self.learned["columns"])
+
+    @property
+    def needs_training_data(self) -> bool:
+        """Whether ranges, or the scale, come from the training data."""
+        return self.categorical != "all" or super().needs_training_data
+
+    def array_specs(self) -> dict[str, ArraySpec]:
+        """Return the specs of the base class and those of the columns and ranges."""
+        return super().array_specs() | {
             "columns": ArraySpec("float64", ("d",), low=0, high="d-1"),
             "n_categorical": ArraySpec("float64", (1,), low=0, high="d"),
             "ranges": ArraySpec("float64", ("numbers",), low=sys.float_info.min, finite=True),
         }
 
     def check_learned(self, n_features: int) -> None:
-        """Each column has one place, and each that holds numbers a range."""
+        """Check that each column has one place, and each numeric column a range."""
         super().check_learned(n_features)
-        columns, categorical = self.learned["columns"], self.learned["n_categorical"][0]
-        in_places = np.array_equal(np.sort(columns), np.arange(n_features))
-        if not in_places or categorical + len(self.learned["ranges"]) != n_features:
-            raise ValueError("the columns of categories and numbers do not fit each other")
-
-    def rows(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Categories first, then numbers in units of their ranges."""
-        rows = points[:, self.learned["columns"].astype(np.int64)]
-        rows[:, int(self.learned["n_categorical"][0]) :] /= self.learned["ranges"]
-        return rows
-
-    def points(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The columns back in their places and units."""
-        units = rows.copy()
-        units[:, int(self.learned["n_categorical"][0]) :] *= self.learned["ranges"]
-        return units[:, np.argsort(self.learned["columns"])]
-
-    @property
-    def needs_data(self) -> bool:
-        """A range takes many records."""
-        return self.categorical != "all" or super().needs_data
-
-    def distance(self, native: float) -> float:
-        """The mean instead of the sum."""
-        return native / len(self.learned["columns"])
+        columns, n_categorical = self.learned["columns"], self.learned["n_categorical"][0]
+        is_permutation = np.array_equal(np.sort(columns), np.arange(n_features))
+        if not is_permutation or n_categorical + len(self.learned["ranges"]) != n_features:
+            raise ValueError("the columns of categories and numbers do not match each other")

@@ -12,49 +12,49 @@ from anystream import _native
 from anystream.neighbors.distances.base import Distance
 
 
-class _Series(Distance):
-    records: ClassVar[str] = "series"
+class _SeriesDistance(Distance):
+    record_type: ClassVar[str] = "series"
 
     def learn(self, points: NDArray[np.float64]) -> None:
-        """Series are compared as they are."""
+        """Learn nothing: series are compared unchanged."""
 
-    def rows(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The series themselves."""
+    def encode(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the series unchanged."""
         return points
 
-    def points(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The rows themselves."""
-        return rows
+    def decode(self, encoded: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the series unchanged."""
+        return encoded
 
 
-class TimeWarping(_Series):
-    """Dynamic time warping: the least cost of walking through both series side by side.
+class TimeWarpingDistance(_SeriesDistance):
+    """Dynamic time warping: the minimum cost of a path that aligns both series.
 
     Parameters
     ----------
     band : float or int, default=0.1
-        How far time may be bent: a share of the length, or a whole number of places (Sakoe and Chiba's band).
+        Maximum shift of a point in time: a share of the length, or a whole number of points (Sakoe and Chiba's band).
     """
 
     def __init__(self, band: float = 0.1) -> None:
         super().__init__()
-        whole = isinstance(band, Integral)
-        if isinstance(band, bool) or not isinstance(band, Real) or band < 0 or (band > 1 and not whole):
-            raise ValueError(f"band is {band!r}; use a share of the length from 0.0 to 1.0 or a whole number of places")
+        is_int = isinstance(band, Integral)
+        if isinstance(band, bool) or not isinstance(band, Real) or band < 0 or (band > 1 and not is_int):
+            raise ValueError(f"band is {band!r}; use a share of the length from 0.0 to 1.0 or a whole number of points")
         self.band: float = band
 
     @property
-    def native(self) -> _native.NeighborsMetric:
+    def native_metric(self) -> _native.NeighborsMetric:
         """DTW within the band."""
         width = int(self.learned["width"][0])
         band = int(self.band) if isinstance(self.band, Integral) else int(np.ceil(self.band * width))
         return _native.NeighborsMetric("dtw", width, band=min(band, width))
 
 
-class Turning(_Series):
-    """Euclidean distance of closed contours, least over all circular shifts."""
+class RotationDistance(_SeriesDistance):
+    """Euclidean distance of closed contours, the minimum over all circular shifts."""
 
     @property
-    def native(self) -> _native.NeighborsMetric:
-        """RED of the paper's fish."""
+    def native_metric(self) -> _native.NeighborsMetric:
+        """The distance that the paper calls RED and uses for its fish."""
         return _native.NeighborsMetric("rotation", int(self.learned["width"][0]))

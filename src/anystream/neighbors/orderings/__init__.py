@@ -1,4 +1,4 @@
-"""The order in which queries look at exemplars, by name."""
+"""Orderings by name: the order in which a query compares exemplars."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from anystream.neighbors.orderings.greedy import greedy
 from anystream.neighbors.orderings.random import random
 from anystream.neighbors.orderings.simple_rank import simple_rank
 
-__all__ = ["ORDERINGS", "Ordering", "OrderingTask", "ordering_named"]
+__all__ = ["ORDERINGS", "Ordering", "OrderingTask", "get_ordering"]
 
 ORDERINGS: dict[str, Ordering] = {
     "simple_rank": simple_rank,
@@ -21,8 +21,8 @@ ORDERINGS: dict[str, Ordering] = {
 }
 
 
-def ordering_named(name: object) -> Ordering:
-    """The ordering of that name."""
+def get_ordering(name: object) -> Ordering:
+    """Return the ordering of that name; ValueError if there is none."""
     if not isinstance(name, str) or name not in ORDERINGS:
         raise ValueError(f"ordering is {name!r}; use one of {', '.join(ORDERINGS)}")
     return ORDERINGS[name]

@@ -1,4 +1,4 @@
-"""What an ordering is given."""
+"""Input of an ordering."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream._native import Counter, StopToken
+from anystream.progress import run_with_progress
 
-NativeOrder: TypeAlias = "Callable[[str, Counter, StopToken], NDArray[np.int64]]"
+NativeOrdering: TypeAlias = "Callable[[str, Counter, StopToken], NDArray[np.int64]]"
 
 
 @dataclass(frozen=True)
@@ -23,25 +24,23 @@ class OrderingTask:
     labels : array of shape (n_exemplars,)
         Class numbers.
     n_classes : int
-        How many classes there are.
+        Number of classes.
     seed : int
-        For what is drawn.
+        Seed for random draws.
     native : callable
         Runs one of the native orderings by name on the exemplars.
     accuracy_curve : callable
-        The leave-one-out accuracies of an order, after numbers of exemplars that double.
+        Returns the leave-one-out accuracies of an order, after numbers of exemplars that double.
     """
 
     labels: NDArray[np.int32]
     n_classes: int
     seed: int
-    native: NativeOrder
+    native: NativeOrdering
     accuracy_curve: Callable[[NDArray[np.int64]], NDArray[np.float64]]
 
     def run(self, name: str) -> NDArray[np.int64]:
-        """One of the native orderings, with a progress bar if it takes long."""
-        from anystream.progress import run_with_progress
-
+        """Run one of the native orderings, with a progress bar if it takes long."""
         return run_with_progress(
             lambda done, stop: self.native(name, done, stop),
             total=2 * len(self.labels),

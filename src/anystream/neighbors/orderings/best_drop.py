@@ -9,22 +9,25 @@ from anystream.neighbors.orderings.base import OrderingTask
 
 
 def drop1(task: OrderingTask) -> NDArray[np.int64]:
-    """What helps the remaining objects that have it among their three nearest least leaves first."""
+    """Order by DROP1: remove first what helps the remaining exemplars that have it among their three nearest least."""
     return task.run("drop1")
 
 
 def drop2(task: OrderingTask) -> NDArray[np.int64]:
-    """As DROP1, but objects that have left count too, and of equals the farthest from another class leaves first."""
+    """Order by DROP2: like DROP1, but removed exemplars count too.
+
+    Of equals, the exemplar that is farthest from another class is removed first.
+    """
     return task.run("drop2")
 
 
 def drop3(task: OrderingTask) -> NDArray[np.int64]:
-    """As DROP2, but what disagrees with most of its three nearest leaves before all others."""
+    """Order by DROP3: like DROP2, but remove first what disagrees with the majority of its three nearest."""
     return task.run("drop3")
 
 
 def best_drop(task: OrderingTask) -> NDArray[np.int64]:
-    """Of the three the one with the highest mean leave-one-out accuracy over doubling numbers of exemplars.
+    """Return the order of DROP1 to 3 with the highest mean leave-one-out accuracy over doubling numbers of exemplars.
 
     References
     ----------

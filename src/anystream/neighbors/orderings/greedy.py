@@ -1,4 +1,4 @@
-"""Best first: the order that our measurements favour."""
+"""Greedy order: the best candidate first, which our measurements favour on short budgets."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from anystream.neighbors.orderings.base import OrderingTask
 
 
 def greedy(task: OrderingTask) -> NDArray[np.int64]:
-    """What sets right most of the training data first.
+    """Order so that the exemplars that classify the largest part of the training data correctly come first.
 
     Notes
     -----
     One exemplar of each class, chosen together; then up to 1000 times, of 48 candidates, the one that lowers the loss
-    of the training data most; then the others in the order of SimpleRank. The loss of an object grows with
+    of the training data most; then the others in the order of SimpleRank. The loss of a record grows with
     s / (s + o), where s and o are its distances to the nearest chosen exemplars of its own class and of another.
-    Objects that disagree with most of their three nearest neither judge nor are chosen.
+    Records that disagree with the majority of their three nearest neither count in the loss nor are chosen.
     """
     return task.run("greedy")

@@ -1,4 +1,4 @@
-"""Any order: what the others are compared with."""
+"""Random order, as a baseline for the others."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from anystream.neighbors.orderings.base import OrderingTask
 
 
 def random(task: OrderingTask) -> NDArray[np.int64]:
-    """A random permutation."""
+    """Return a random permutation."""
     return np.random.default_rng(task.seed).permutation(len(task.labels))

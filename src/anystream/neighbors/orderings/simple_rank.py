@@ -9,13 +9,14 @@ from anystream.neighbors.orderings.base import OrderingTask
 
 
 def simple_rank(task: OrderingTask) -> NDArray[np.int64]:
-    """Worst first from the end, by SimpleRank.
+    """Order by SimpleRank: fill the order from its end, the exemplar of lowest rank first.
 
     Notes
     -----
     rank(x) = sum over the x_j that have x as nearest neighbour of 1 if class(x_j) = class(x), else -2 / (classes - 1).
-    The exemplar of lowest rank takes the last free place and leaves. All instances keep voting after they left, which
-    the paper leaves open and its figures demand. Ties: the one nearest to another of its class leaves first.
+    The exemplar of lowest rank takes the last free place and is removed. All exemplars keep voting after they were
+    removed, which the paper does not specify and its figures require. Ties: the exemplar nearest to another of its
+    class is removed first.
 
     References
     ----------
