@@ -1,9 +1,13 @@
-"""A classifier that is simple enough to foretell, for tests of the runtime."""
+"""Classifiers with predictable answers and a simulated engine, for tests of the runtime."""
 
 import numpy as np
 
 from anystream.anytime.answer import Answer
 from anystream.anytime.budget import Budget
+from anystream.anytime.errors import RecordError
+
+REFUSED = 666.0
+"""A value of the first feature that `Threshold` refuses."""
 
 
 class Threshold:
@@ -17,13 +21,28 @@ class Threshold:
 
     def classify(self, X, *, budget):
         budget = Budget.of(budget)
-        if np.any(X[:, 0] == 666.0):
-            raise ValueError("a record has the number of the beast")
+        if np.any(X[:, 0] == REFUSED):
+            raise RecordError(f"a record has the value {REFUSED}")
         n = len(X)
         steps = self.exhausted_at if budget.steps is None else min(budget.steps, self.exhausted_at)
         positive = X[:, 0] > 0.0
-        sure = 1.0 - 0.4 / (1.0 + steps)
-        proba = np.where(positive[:, None], [[1.0 - sure, sure]], [[sure, 1.0 - sure]])
+        confidence = 1.0 - 0.4 / (1.0 + steps)
+        proba = np.where(positive[:, None], [[1.0 - confidence, confidence]], [[confidence, 1.0 - confidence]])
         self.calls.append((n, steps))
         done = np.full(n, steps >= self.exhausted_at)
         return Answer(self.classes_[positive.astype(int)], proba, np.full(n, steps), done, 0.0)
+
+
+class Recorder(Threshold):
+    """Records what it learned, and how much of that before each record it classified."""
+
+    def __init__(self):
+        super().__init__()
+        self.learned, self.learned_before = [], []
+
+    def classify(self, X, *, budget):
+        self.learned_before.extend([len(self.learned)] * len(X))
+        return super().classify(X, budget=budget)
+
+    def partial_fit(self, X, y):
+        self.learned.extend(zip(X[:, 0].tolist(), y.tolist(), strict=True))

@@ -8,7 +8,7 @@ import pytest
 
 @pytest.mark.slow
 def test_a_stream_killed_at_fifty_points_ends_like_an_undisturbed_one(tmp_path):
-    script = Path(__file__).with_name("stream_under_fire.py")
+    script = Path(__file__).with_name("killed_stream.py")
     done = subprocess.run(
         [sys.executable, str(script), str(tmp_path), "50", "11"],
         capture_output=True,
@@ -19,12 +19,12 @@ def test_a_stream_killed_at_fifty_points_ends_like_an_undisturbed_one(tmp_path):
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) >= 45, "nearly every kill must have hit a living process"
 
-    calm, fire = tmp_path / "calm", tmp_path / "fire"
-    assert (fire / "answers.jsonl").read_bytes() == (calm / "answers.jsonl").read_bytes()
-    assert (fire / "dead.jsonl").read_bytes() == (calm / "dead.jsonl").read_bytes()
-    assert (fire / "final.safetensors").read_bytes() == (calm / "final.safetensors").read_bytes()
+    calm, killed = tmp_path / "calm", tmp_path / "killed"
+    assert (killed / "answers.jsonl").read_bytes() == (calm / "answers.jsonl").read_bytes()
+    assert (killed / "dead.jsonl").read_bytes() == (calm / "dead.jsonl").read_bytes()
+    assert (killed / "final.safetensors").read_bytes() == (calm / "final.safetensors").read_bytes()
 
-    keys = [json.loads(line)["key"] for line in (fire / "answers.jsonl").read_text().splitlines()]
-    lines = [json.loads(line)["line"] for line in (fire / "dead.jsonl").read_text().splitlines()]
+    keys = [json.loads(line)["key"] for line in (killed / "answers.jsonl").read_text().splitlines()]
+    lines = [json.loads(line)["line"] for line in (killed / "dead.jsonl").read_text().splitlines()]
     assert len(keys) == len(set(keys))
     assert len(keys) + len(set(lines)) == 3000

@@ -1,6 +1,6 @@
-"""A stream that learns, run in child processes that are killed without warning at random points.
+"""A learning stream, run in child processes that are killed without warning at random points.
 
-Run as a program: ``stream_under_fire.py FOLDER KILLS SEED``. It forks, so that a start costs milliseconds.
+Run as a program: ``killed_stream.py FOLDER KILLS SEED``. It forks, so that a start costs milliseconds.
 """
 
 import os
@@ -16,27 +16,27 @@ from anystream.bayes_tree import BayesTreeClassifier
 from anystream.connectors.csv_file import CsvSource
 from anystream.connectors.file_sink import DeadLetterFile, JsonLinesSink
 from anystream.connectors.schema import Column, Schema
-from anystream.runtime import CheckpointFolder, Engine, FixedBudget, ItemQueue, LearnsBetween
+from anystream.runtime import CheckpointFolder, Engine, FixedBudget, InlineLearner, RecordQueue
 
 N_RECORDS = 3000
 SCHEMA = Schema((Column("a"), Column("b"), Column("c")), label="class", key="id", label_type="int")
 
 
 def write_stream(path: Path) -> None:
-    """Three moving Gaussians, some lines broken, and some without a label."""
+    """Write three moving Gaussians, with some malformed lines and some records without a label."""
     rng = np.random.default_rng(7)
     lines = ["id,a,b,c,class"]
     for i in range(N_RECORDS):
         label = int(rng.integers(3))
         x = rng.normal(loc=(label * 2 + i / N_RECORDS, label, -label), scale=1.0)
         lines.append(
-            "broken" if i % 97 == 5 else f"r{i},{x[0]:.6f},{x[1]:.6f},{x[2]:.6f},{'' if i % 5 == 0 else label}"
+            "malformed" if i % 97 == 5 else f"r{i},{x[0]:.6f},{x[1]:.6f},{x[2]:.6f},{'' if i % 5 == 0 else label}"
         )
     path.write_text("\n".join(lines) + "\n")
 
 
 def run(stream: Path, folder: Path) -> None:
-    """Go on with the run that the folder keeps, or begin it."""
+    """Continue the run whose checkpoint is in the folder, or begin it."""
     checkpoint = CheckpointFolder(folder / "checkpoint", every_records=60, every_s=1e9)
     state = checkpoint.load()
     if state is None:
@@ -46,23 +46,24 @@ def run(stream: Path, folder: Path) -> None:
     else:
         model = state.model
     engine = Engine(
-        LearnsBetween(model, every=50),
+        InlineLearner(model, every=50),
         CsvSource(stream, SCHEMA),
         JsonLinesSink(folder / "answers.jsonl", resume=state is not None),
         dead_letters=DeadLetterFile(folder / "dead.jsonl", resume=state is not None),
         scheduler=FixedBudget(10),
-        queue=ItemQueue(200),
+        queue=RecordQueue(200),
         checkpoint=checkpoint,
     )
     if state is not None:
         engine.resume(state)
     summary = engine.run()
-    assert summary.taken == summary.answered + summary.dead == N_RECORDS
+    assert summary.taken == summary.answered + summary.dead_letters == N_RECORDS
+    assert summary.labelled == summary.judged
     model.save(folder / "final.safetensors")
 
 
 def run_in_child(stream: Path, folder: Path) -> int:
-    """The process id of a child that goes on with the run."""
+    """Return the process id of a child that continues the run."""
     child = os.fork()
     if child == 0:
         try:
@@ -75,28 +76,28 @@ def run_in_child(stream: Path, folder: Path) -> int:
 
 
 def main(folder: Path, kills: int, seed: int) -> None:
-    """One undisturbed run, one with kills; the test compares what they left."""
+    """Run once undisturbed and once with kills; the test compares the files of both."""
     stream = folder / "stream.csv"
     write_stream(stream)
-    calm, fire = folder / "calm", folder / "fire"
+    calm, killed = folder / "calm", folder / "killed"
     calm.mkdir()
-    fire.mkdir()
+    killed.mkdir()
     assert os.waitpid(run_in_child(stream, calm), 0)[1] == 0
     size = (calm / "answers.jsonl").stat().st_size
 
     dice = random.Random(seed)
-    killed = 0
+    n_killed = 0
     for point in sorted(dice.uniform(0, 0.97) for _ in range(kills)):
-        child = run_in_child(stream, fire)
-        answers = fire / "answers.jsonl"
+        child = run_in_child(stream, killed)
+        answers = killed / "answers.jsonl"
         while not (answers.exists() and answers.stat().st_size >= point * size):
             time.sleep(0.0005)
             assert os.waitpid(child, os.WNOHANG) == (0, 0), "the child ended before it was killed"
         time.sleep(dice.uniform(0, 0.01))
         os.kill(child, signal.SIGKILL)
-        killed += os.WIFSIGNALED(os.waitpid(child, 0)[1])
-    assert os.waitpid(run_in_child(stream, fire), 0)[1] == 0
-    print(killed)
+        n_killed += os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    assert os.waitpid(run_in_child(stream, killed), 0)[1] == 0
+    print(n_killed)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,123 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anystream.connectors.csv_file import CsvSource, read_csv_columns
+from anystream.connectors.schema import Column, Schema, SchemaError
+from connectors.table_sources import SCHEMA, drain
+
+
+def csv_source(folder, text, **options):
+    path = folder / "stream.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return CsvSource(path, SCHEMA, **options)
+
+
+def test_csv_cells_become_features_and_labels(tmp_path):
+    records, rejected = drain(csv_source(tmp_path, "id;x;colour;y;more\na;1.5;red;1;?\nb;;blue;0;?\nc;3;?;;?\n"))
+    assert rejected == []
+    assert [key for key, _, _ in records] == ["a", "b", "c"]
+    np.testing.assert_array_equal([x for _, x, _ in records], [[1.5, 0, 1], [np.nan, 1, 0], [3, np.nan, np.nan]])
+    assert [label for _, _, label in records] == [1, 0, None]
+
+
+def test_malformed_csv_records_are_rejected_with_line_and_reason_and_the_stream_continues(tmp_path):
+    text = (
+        b"id,x,colour,y\n"
+        b"a,1,red,1\n"
+        b"b,1,red\n"  # a field is missing
+        b"c,one,red,1\n"
+        b"d,1,green,1\n"
+        b"e,1,red,yes\n"
+        b"f,inf,red,1\n"
+        b"\xff\xfe,1,red,1\n"
+        b"\n" + b"g," + b"9" * 3000 + b",red,1\n"
+        b'h,1,"re\n'  # a quote that is never closed
+        b"i,2,blue,0"
+    )
+    records, rejected = drain(csv_source(tmp_path, text, max_line_bytes=1000))
+    assert [key for key, _, _ in records] == ["a", "i"]
+    assert {found.line: found.reason.split(";")[0] for found in rejected} == {
+        3: "the line has 3 fields, the header 4",
+        4: "column 'x' has 'one', which is not a number",
+        5: "column 'colour' has 'green', a category that is not in the training data",
+        6: "the label is 'yes', those of the model are of type int",
+        7: "column 'x' has 'inf', which is not finite",
+        8: "the line is not UTF-8",
+        10: "the line is longer than 1000 bytes",
+        11: "a quote is not closed",
+    }
+    assert next(found.record for found in rejected if found.line == 4) == "c,one,red,1"
+
+
+def test_quoted_csv_cells_may_hold_any_character(tmp_path):
+    source = csv_source(tmp_path, 'id,x,colour,y\n"a,\n""b""",1,red,1\nc,2,"blue",0\n')
+    records, rejected = drain(source, max_records=1)
+    assert rejected == []
+    assert [key for key, _, _ in records] == ['a,\n"b"', "c"]
+
+
+@given(st.integers(1, 40), st.integers(1, 7), st.data())
+def test_a_file_can_be_read_again_from_any_record(tmp_path_factory, n, max_records, data):
+    text = "id,x,colour,y\n" + "".join(f"{i},{i},{'rb'[i % 2] + ('ed' if i % 2 == 0 else 'lue')},1\n" for i in range(n))
+    source = csv_source(tmp_path_factory.mktemp("csv"), text)
+    offsets = []
+    while not source.done:
+        records, _ = source.poll(max_records)
+        offsets.extend(zip(records.offset.tolist(), records.key.tolist(), strict=True))
+        if records.offset.size:
+            assert source.offset > records.offset[-1]
+    place = data.draw(st.integers(0, n - 1))
+    source.seek(offsets[place][0])
+    assert source.offset == offsets[place][0]
+    again, _ = drain(source, max_records)
+    assert [key for key, _, _ in again] == [key for _, key in offsets[place:]]
+
+
+def test_a_header_that_lacks_a_column_is_refused_at_once(tmp_path):
+    with pytest.raises(
+        SchemaError, match="there is no column 'colour', which the model was fitted on; the table has id, x"
+    ):
+        csv_source(tmp_path, "id,x\n1,2\n")
+    with pytest.raises(SchemaError, match="has 'x' twice"):
+        csv_source(tmp_path, "id,x,x,colour\n")
+    with pytest.raises(SchemaError, match="the input is empty"):
+        csv_source(tmp_path, "")
+
+
+def test_a_file_with_a_header_alone_is_done_and_has_no_records(tmp_path):
+    source = csv_source(tmp_path, "id,x,colour,y\n")
+    assert source.done
+    assert drain(source) == ([], [])
+
+
+def test_a_training_table_with_a_short_record_is_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\n3\n")
+    with pytest.raises(SchemaError, match="record 2 has 1 fields, the header 2"):
+        read_csv_columns(path)
+
+
+NUMBERS = Schema((Column("a"), Column("b")), label="y", time="t", label_type="int")
+CELLS = st.sampled_from(
+    ["1", "2.5", "-3e2", " 4 ", "", "?", "nan", "inf", "x", "1_0", '"6"', "0x1", "9007199254740993"]
+)
+LABELS = st.sampled_from(["0", "1", "", "1.5", "1.0", "9007199254740993"])
+
+
+@given(st.lists(st.tuples(CELLS, CELLS, LABELS, CELLS), max_size=12), st.integers(1, 5))
+def test_plain_numbers_are_parsed_the_same_all_at_once_as_cell_by_cell(tmp_path_factory, rows, max_records):
+    path = tmp_path_factory.mktemp("csv") / "stream.csv"
+    path.write_text("a,b,y,t,more\n" + "".join(f"{a},{b},{y},{t},7\n" for a, b, y, t in rows))
+    quick, slow = CsvSource(path, NUMBERS), CsvSource(path, NUMBERS)
+    assert quick._all_numeric
+    slow._all_numeric = False
+    while not slow.done:
+        found, expected = quick.poll(max_records), slow.poll(max_records)
+        np.testing.assert_array_equal(found.records.features, expected.records.features)
+        np.testing.assert_array_equal(found.records.arrival, expected.records.arrival)
+        assert found.records.label.tolist() == expected.records.label.tolist()
+        assert found.records.key.tolist() == expected.records.key.tolist()
+        assert [rejected.line for rejected in found.rejected] == [rejected.line for rejected in expected.rejected]
+    assert quick.done

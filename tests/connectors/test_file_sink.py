@@ -1,0 +1,69 @@
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from anystream.connectors.file_sink import CsvSink, DeadLetterFile, JsonLinesSink
+from anystream.runtime import RejectedRecord
+from connectors.answered_records import CLASSES, answered_records
+
+
+@pytest.mark.parametrize("proba", [False, True])
+def test_json_lines_hold_the_answers(tmp_path, proba):
+    sink = JsonLinesSink(tmp_path / "out.jsonl", proba=proba)
+    sink.write(answered_records(["k\n1", "k2"]))
+    sink.close()
+    first, second = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
+    assert (first["key"], first["label"], first["certified"], first["late"]) == ("k\n1", CLASSES[0], True, False)
+    assert (second["confidence"], second["steps"]) == (0.75, 1)
+    assert first.get("proba") == ({CLASSES[0]: 0.25, "plain": 0.75} if proba else None)
+
+
+@pytest.mark.parametrize("proba", [False, True])
+def test_csv_is_what_csv_readers_read(tmp_path, proba):
+    sink = CsvSink(tmp_path / "out.csv", proba=proba)
+    sink.write(answered_records([1, 2]))
+    sink.write(answered_records([3]))
+    sink.close()
+    with open(tmp_path / "out.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["key"] for row in rows] == ["1", "2", "3"]
+    assert rows[0]["label"] == CLASSES[0]
+    assert ("proba_plain" in rows[0]) == proba
+
+
+@pytest.mark.parametrize("sink_class", [JsonLinesSink, CsvSink])
+def test_a_file_is_rewound_to_the_position_of_a_checkpoint(tmp_path, sink_class):
+    path = tmp_path / "out"
+    sink = sink_class(path)
+    sink.write(answered_records([1, 2]))
+    assert path.read_bytes() == b"", "nothing was flushed"
+    position = sink.sync()
+    whole = path.read_bytes()
+    assert len(whole) == position
+    sink.write(answered_records([3]))
+    sink.close()
+    again = sink_class(path, resume=True)
+    again.rewind(position)
+    assert path.read_bytes() == whole
+    again.write(answered_records([4]))
+    again.close()
+    assert path.read_bytes().startswith(whole)
+    assert b"4" in path.read_bytes()[len(whole) :]
+    with pytest.raises(ValueError, match="fewer bytes than at the checkpoint"):
+        sink_class(path, resume=True).rewind(10**6)
+
+
+def test_standard_output_cannot_be_rewound():
+    with pytest.raises(ValueError, match="standard output cannot be rewound"):
+        JsonLinesSink("-").rewind(0)
+
+
+def test_dead_letters_tell_place_and_reason(tmp_path):
+    sink = DeadLetterFile(tmp_path / "dead.jsonl")
+    sink.write([RejectedRecord("torn", 17, 3, "k", "a,b\udcff"), RejectedRecord("shed", 5, None, np.int64(4))])
+    sink.close()
+    lines = (tmp_path / "dead.jsonl").read_bytes().splitlines()
+    assert json.loads(lines[0].decode("utf-8", "surrogatepass"))["line"] == 3
+    assert json.loads(lines[1]) == {"key": 4, "reason": "shed", "record": ""}

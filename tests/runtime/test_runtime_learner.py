@@ -1,0 +1,121 @@
+import threading
+
+import numpy as np
+import pytest
+
+from anystream.bayes_tree import BayesTreeClassifier
+from anystream.runtime import BackgroundLearner, FrozenModel, InlineLearner
+
+
+def blobs(rng, n, n_classes):
+    labels = np.arange(n) % n_classes
+    return rng.normal(size=(n, 4)) + 3.0 * labels[:, None], labels
+
+
+def pair(X, labels):
+    return list(zip(X, labels.tolist(), strict=True))
+
+
+def test_answers_come_from_whole_states_of_the_model_while_another_thread_learns():
+    """Every answer of a reader equals that of one of the published states, and new classes break nothing."""
+    rng = np.random.default_rng(0)
+    X, y = blobs(rng, 60, 2)
+    probe, _ = blobs(rng, 40, 4)
+    learner = BackgroundLearner(BayesTreeClassifier(n_jobs=1).fit(X, y), share=1.0)
+    seen, problems, stop = [], [], threading.Event()
+
+    def read():
+        try:
+            while not stop.is_set():
+                model = learner.model
+                answer = model.classify(probe, budget=20)
+                again = model.classify(probe, budget=20)
+                assert np.array_equal(answer.proba, again.proba), "a snapshot has changed"
+                assert answer.proba.shape[1] == len(model.classes_)
+                seen.append(len(model.classes_))
+        except BaseException as error:
+            problems.append(error)
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    for n_classes in (2, 3, 4):
+        more, labels = blobs(rng, 200, n_classes)
+        for first in range(0, 200, 20):
+            learner.submit(pair(more[first : first + 20], labels[first : first + 20]))
+    learner.close()
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert problems == []
+    assert learner.learned == 600
+    assert seen
+    assert learner.model.classes_.tolist() == [0, 1, 2, 3]
+
+
+def test_learning_in_the_background_equals_learning_in_order():
+    rng = np.random.default_rng(3)
+    X, y = blobs(rng, 50, 3)
+    more, labels = blobs(rng, 300, 3)
+    learner = BackgroundLearner(BayesTreeClassifier().fit(X, y), share=1.0)
+    for labelled in pair(more, labels):
+        learner.submit([labelled])
+    learner.close()
+    plain = BayesTreeClassifier().fit(X, y).partial_fit(more, labels)
+    assert np.array_equal(learner.model.predict_proba(more), plain.predict_proba(more))
+
+
+def test_the_state_is_a_model_and_exactly_the_records_that_are_not_in_it():
+    rng = np.random.default_rng(4)
+    X, y = blobs(rng, 50, 2)
+    more, labels = blobs(rng, 200, 2)
+    learner = BackgroundLearner(BayesTreeClassifier().fit(X, y), share=0.5)
+    for first in range(0, 200, 10):
+        learner.submit(pair(more[first : first + 10], labels[first : first + 10]))
+        model, state = learner.state()
+        done = first + 10 - len(state["labels"])
+        assert state["learned"] == done
+        expected = BayesTreeClassifier().fit(X, y)
+        if done:
+            expected.partial_fit(more[:done], labels[:done])
+        assert np.array_equal(model.predict_proba(X), expected.predict_proba(X))
+    learner.close()
+
+
+@pytest.mark.parametrize("make", [lambda model: InlineLearner(model, every=7), BackgroundLearner])
+def test_a_restored_learner_learns_what_was_left(make):
+    rng = np.random.default_rng(6)
+    X, y = blobs(rng, 50, 2)
+    more, labels = blobs(rng, 40, 2)
+    first = InlineLearner(BayesTreeClassifier().fit(X, y), every=1000)
+    first.submit(pair(more, labels))
+    model, state = first.state()
+    second = make(model)
+    second.restore(state, answered=10)
+    assert second.records_until_update(10) in (4, None)
+    second.close()
+    assert second.learned == 40
+    plain = BayesTreeClassifier().fit(X, y).partial_fit(more, labels)
+    assert np.array_equal(second.model.predict_proba(more), plain.predict_proba(more))
+
+
+def test_only_learners_learn():
+    model = BayesTreeClassifier().fit(*blobs(np.random.default_rng(7), 20, 2))
+    background = BackgroundLearner(model)
+    assert [learner.learns for learner in (FrozenModel(model), InlineLearner(model), background)] == [False, True, True]
+    background.close()
+
+
+def test_an_error_in_the_background_is_raised_in_the_thread_of_the_engine():
+    X, y = blobs(np.random.default_rng(5), 20, 2)
+    learner = BackgroundLearner(BayesTreeClassifier().fit(X, y))
+    learner.submit([(np.zeros(3), 0)])
+    with pytest.raises(ValueError, match="features"):
+        learner.close()
+
+
+def test_settings_out_of_range_are_refused():
+    with pytest.raises(ValueError, match="every is 0"):
+        InlineLearner(None, every=0)
+    with pytest.raises(ValueError, match="share is 2"):
+        BackgroundLearner(None, share=2.0)
