@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+import typer.core
 
 from anystream.cli.classify import classify
 from anystream.cli.classify_options import ClassifyOptions
@@ -17,8 +19,22 @@ from anystream.cli.options import command_from
 from anystream.cli.simulate import simulate
 from anystream.cli.simulate_options import SimulateOptions
 
+
+class Program(typer.core.TyperGroup):
+    """All commands; Typer ends with exit code 1 on a closed pipe unless a command is caught here."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # The reader closed the pipe; stop quietly.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python writes when it exits
+            raise typer.Exit() from None
+
+
 app = typer.Typer(
     name="anystream",
+    cls=Program,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -54,9 +70,6 @@ def main() -> NoReturn:
     """Run the program and exit; every error that a user can cause is printed as one line."""
     try:
         app()
-    except BrokenPipeError:  # The reader closed the pipe; stop quietly.
-        sys.stderr.close()
-        sys.exit(0)
     except KeyboardInterrupt:
         sys.exit(130)
     except (ValueError, TypeError, ImportError) as error:

@@ -21,13 +21,14 @@ def inspect(model: ModelPath, as_json: AsJson = False) -> None:
     from anystream.cli.saved_model import open_model
 
     file, classifier, notes, schema = open_model(model)
+    parameters = classifier.get_params()
     content = {
         "file": model,
         "kind": file.kind,
         "version": file.version,
         "bytes": os.path.getsize(model),
-        "parameters": classifier.get_params(),
-        "chosen": file.metadata.get("recipe"),
+        "parameters": parameters,
+        "chosen": _find_choices(parameters, file.metadata.get("recipe", {})),
         "classes": classifier.classes_.tolist(),
         "features": int(classifier.n_features_in_),
         "gain_table": "gain_table" in notes,
@@ -38,8 +39,8 @@ def inspect(model: ModelPath, as_json: AsJson = False) -> None:
         return
     out = console()
     out.print(f"[bold]{model}[/bold]: {file.kind}, version {file.version}, {content['bytes'] / 1e6:.2f} MB")
-    out.print("parameters: " + _format_assignments(content["parameters"]))
-    if content["chosen"] is not None:
+    out.print("parameters: " + _format_assignments(parameters))
+    if content["chosen"]:
         out.print("chosen by fit: " + _format_assignments(content["chosen"]))
     classes = content["classes"]
     more = ", ..." if len(classes) > _MAX_CLASSES else ""
@@ -50,6 +51,11 @@ def inspect(model: ModelPath, as_json: AsJson = False) -> None:
     for name, (dtype, shape) in content["arrays"].items():
         arrays.add_row(name, dtype, " x ".join(map(str, shape)))
     out.print(arrays)
+
+
+def _find_choices(parameters: dict[str, Any], recipe: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a recipe that `fit` has chosen: those that differ from the parameters."""
+    return {name: value for name, value in recipe.items() if name not in parameters or parameters[name] != value}
 
 
 def _format_assignments(values: dict[str, Any]) -> str:
