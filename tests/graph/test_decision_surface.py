@@ -1,3 +1,5 @@
+"""Decision surfaces: labels on a grid, and plots of several classifiers."""
+
 import subprocess
 import sys
 
@@ -11,17 +13,17 @@ from anystream.graph import KAOGClassifier, decision_surface, plot_decision_surf
 X, Y = make_blobs(90, centers=3, cluster_std=2.0, random_state=0)
 
 
-def test_the_surface_is_what_the_classifier_says_on_the_grid():
+def test_the_surface_holds_the_predicted_labels_of_the_grid():
     model = KAOGClassifier().fit(X, Y)
-    across, up, labels = decision_surface(model, X, resolution=17)
+    x, y, labels = decision_surface(model, X, resolution=17)
     assert labels.shape == (17, 17)
-    assert across[0] < X[:, 0].min()
-    assert up[-1] > X[:, 1].max()
+    assert x[0] < X[:, 0].min()
+    assert y[-1] > X[:, 1].max()
     for i, j in ((0, 0), (3, 11), (16, 5)):
-        assert labels[i, j] == model.predict([[across[j], up[i]]])[0]
+        assert labels[i, j] == model.predict([[x[j], y[i]]])[0]
 
 
-def test_surfaces_of_several_classifiers_stand_beside_the_records(tmp_path):
+def test_surfaces_of_several_classifiers_are_plotted_beside_the_records(tmp_path):
     models = {
         "1-NN": KNeighborsClassifier(1).fit(X, Y),
         "15-NN": KNeighborsClassifier(15).fit(X, Y),
@@ -41,7 +43,7 @@ def test_surfaces_of_several_classifiers_stand_beside_the_records(tmp_path):
         ({"X": X, "resolution": 1}, "resolution is 1"),
     ],
 )
-def test_what_is_no_plane_is_refused(arguments, message):
+def test_records_that_are_not_a_plane_are_rejected(arguments, message):
     with pytest.raises(ValueError, match=message):
         decision_surface(KAOGClassifier().fit(X, Y), **arguments)
 

@@ -1,21 +1,21 @@
-"""Queries on graphs equal the plain method step by step, and end where no vertex can matter."""
+"""Queries on graphs equal the reference step by step, and end when no further vertex can change the answer."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from tests.reference import kaog
 
 from anystream import _native
 from anystream.graph import KAOGClassifier
+from reference.kaog import class_scores, find_nearest
 
 GRID = st.integers(-5, 5).map(float)
 
 
 @st.composite
 def graphs(draw, missing=False):
-    """One or two parts of points on a grid, with components that need not make sense."""
+    """Draw one or two parts of points on a grid, with arbitrary components, and a query."""
     d, parts, classes = draw(st.integers(1, 3)), [], 3
     for _ in range(draw(st.integers(1, 2))):
         n = draw(st.integers(1, 60))
@@ -34,45 +34,45 @@ def graphs(draw, missing=False):
     return parts, query, classes, draw(st.integers(1, 6))
 
 
-def native_graph(parts, classes, least_k):
+def build_native_graph(parts, classes, min_k):
     graph = _native.AssociatedGraph(np.ones(parts[0][0].shape[1]), classes)
     for part in parts:
-        graph = graph.with_part(least_k, *part)
+        graph = graph.with_part(min_k, *part)
     return graph
 
 
-def joined(parts):
+def concatenate_parts(parts):
     offset = np.cumsum([0, *(len(part[2]) for part in parts)])
     points = np.concatenate([part[0] for part in parts])
     owner = np.concatenate([part[1] + first for part, first in zip(parts, offset, strict=False)])
     return points, owner, *(np.concatenate([part[i] for part in parts]) for i in (2, 3, 4))
 
 
-def exact_proba(parts, query, classes, least_k):
-    points, owner, k, purity, label = joined(parts)
-    k = np.maximum(k, least_k)
-    nearest = kaog.nearest(query[np.newaxis], points, int(k.max()))[0]
-    scores = kaog.class_scores(owner[nearest], k, purity, label, classes)
+def compute_exact_proba(parts, query, classes, min_k):
+    points, owner, k, purity, label = concatenate_parts(parts)
+    k = np.maximum(k, min_k)
+    nearest = find_nearest(query[np.newaxis], points, int(k.max()))[0]
+    scores = class_scores(owner[nearest], k, purity, label, classes)
     return nearest, scores / scores.sum()
 
 
 @given(case=graphs())
-def test_an_exhausted_query_equals_the_plain_method(case):
-    parts, x, classes, least_k = case
-    nearest, expected = exact_proba(*case)
-    query = native_graph(parts, classes, least_k).query(x)
+def test_an_exhausted_query_equals_the_reference(case):
+    parts, x, classes, min_k = case
+    nearest, expected = compute_exact_proba(*case)
+    query = build_native_graph(parts, classes, min_k).query(x)
     query.refine()
     assert query.exhausted
     assert np.array_equal(query.nearest(), nearest)
     np.testing.assert_allclose(query.proba(), expected, rtol=1e-12)
-    assert query.steps <= len(joined(parts)[0])
+    assert query.steps <= len(concatenate_parts(parts)[0])
 
 
 @given(case=graphs(missing=True))
 def test_missing_values_are_left_out_of_queries(case):
-    parts, x, classes, least_k = case
-    nearest, expected = exact_proba(*case)
-    query = native_graph(parts, classes, least_k).query(x)
+    parts, x, classes, min_k = case
+    nearest, expected = compute_exact_proba(*case)
+    query = build_native_graph(parts, classes, min_k).query(x)
     query.refine()
     assert np.array_equal(query.nearest(), nearest)
     np.testing.assert_allclose(query.proba(), expected, rtol=1e-12)
@@ -80,8 +80,8 @@ def test_missing_values_are_left_out_of_queries(case):
 
 @given(case=graphs(), steps=st.lists(st.integers(0, 20), max_size=6))
 def test_steps_add_up_and_count_vertices(case, steps):
-    parts, x, classes, least_k = case
-    graph = native_graph(parts, classes, least_k)
+    parts, x, classes, min_k = case
+    graph = build_native_graph(parts, classes, min_k)
     split, whole = graph.query(x), graph.query(x)
     for number in steps:
         split.refine(number)
@@ -89,11 +89,11 @@ def test_steps_add_up_and_count_vertices(case, steps):
     assert split.steps == whole.steps
     assert whole.steps == sum(steps) or whole.exhausted
     assert np.array_equal(split.proba(), whole.proba())
-    assert len(whole.nearest()) == min(whole.steps, max(least_k, *(int(part[2].max()) for part in parts)))
+    assert len(whole.nearest()) == min(whole.steps, max(min_k, *(int(part[2].max()) for part in parts)))
 
 
-def test_budget_zero_answers_from_the_nearest_representatives():
-    # two clusters of one class each: the vertices of the nearer cell fill the neighbourhood
+def test_budget_0_classifies_by_the_nearest_representatives():
+    # Two clusters of one class each: the vertices of the nearer cell fill the neighbourhood.
     random = np.random.default_rng(3)
     points = np.concatenate([random.normal(size=(16, 2)), random.normal(size=(16, 2)) + 9.0])
     owner = np.repeat(np.arange(2, dtype=np.int32), 16)
@@ -105,7 +105,7 @@ def test_budget_zero_answers_from_the_nearest_representatives():
     assert graph.query(np.array([8.0, 8.0])).steps == 0
 
 
-def test_queries_leave_out_what_cannot_matter():
+def test_queries_skip_vertices_that_cannot_change_the_answer():
     random = np.random.default_rng(0)
     X = random.normal(size=(4000, 2))
     model = KAOGClassifier().fit(X, (X[:, 0] > 0).astype(int))
@@ -114,7 +114,7 @@ def test_queries_leave_out_what_cannot_matter():
     assert answer.steps.mean() < 400
 
 
-def test_a_state_of_something_else_is_refused():
+def test_an_invalid_state_is_rejected():
     model = KAOGClassifier().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(TypeError, match="state is a int"):
         model.query(state=7)
@@ -137,7 +137,7 @@ def test_a_state_of_something_else_is_refused():
         ({"points": np.zeros((1, 2))}, "records have 2 features, fit saw 1"),
     ],
 )
-def test_parts_that_do_not_fit_are_refused(change, message):
+def test_invalid_parts_are_rejected(change, message):
     part = {
         "points": np.zeros((1, 1)),
         "component": np.zeros(1, np.int32),

@@ -11,7 +11,7 @@ import numpy as np
 
 
 def squared_distances(queries, points):
-    """A dimension that either side lacks (NaN) is left out, and the others are weighted up; infinite without any."""
+    """Leave out a dimension that is missing (NaN) on either side and weight up the others; infinite without any."""
     difference = queries[:, np.newaxis] - points[np.newaxis]
     present = ~np.isnan(difference)
     total = (np.where(present, difference, 0.0) ** 2).sum(axis=2)
@@ -19,13 +19,16 @@ def squared_distances(queries, points):
     return np.where(count > 0, total * queries.shape[1] / np.maximum(count, 1), np.inf)
 
 
-def nearest(queries, points, k, *, among_themselves=False):
-    """The k nearest points of each query, nearest first, the lower index first among equals."""
-    distances = squared_distances(queries, points)
-    order = np.argsort(distances, axis=1, kind="stable")
-    if among_themselves:
-        order = np.array([[j for j in row if j != i] for i, row in enumerate(order)]).reshape(len(points), -1)
-    return order[:, :k]
+def find_nearest(queries, points, k):
+    """Return the k nearest points of each query, nearest first, the lower index first among equals."""
+    return np.argsort(squared_distances(queries, points), axis=1, kind="stable")[:, :k]
+
+
+def find_neighbours(points, k):
+    """Return the k nearest other points of each point, nearest first."""
+    order = find_nearest(points, points, len(points))
+    others = [[j for j in row if j != i] for i, row in enumerate(order)]
+    return np.array(others).reshape(len(points), -1)[:, :k]
 
 
 @dataclass
@@ -38,8 +41,8 @@ class OptimalGraph:
     purity: np.ndarray  # Phi_a = D_a / (2 K_a) = edges / (vertices * K_a)
 
 
-def components_of(n, edges):
-    """The component of each vertex, by flooding."""
+def find_components(n, edges):
+    """Return the component of each vertex, by flood fill."""
     adjacent = [[] for _ in range(n)]
     for i, j in edges:
         adjacent[i].append(j)
@@ -58,15 +61,15 @@ def components_of(n, edges):
     return component
 
 
-def optimal_graph(neighbours, labels):
-    """The K-associated optimal graph over lists of neighbours, nearest first; K is at most their length."""
-    n, most = neighbours.shape
+def build_optimal_graph(neighbours, labels):
+    """Return the K-associated optimal graph over lists of neighbours, nearest first; K is at most their length."""
+    n, max_k = neighbours.shape
     best_component, best_k = np.arange(n), np.ones(n, int)
     best_purity, best_edges = np.zeros(n), np.zeros(n, int)
     edges, previous = [], 0
-    for k in range(1, most + 1):
+    for k in range(1, max_k + 1):
         edges += [(i, neighbours[i, k - 1]) for i in range(n) if labels[i] == labels[neighbours[i, k - 1]]]
-        component = components_of(n, edges)
+        component = find_components(n, edges)
         for root in np.unique(component):
             members = np.flatnonzero(component == root)
             inside = sum(component[i] == root for i, _ in edges)
@@ -86,7 +89,7 @@ def optimal_graph(neighbours, labels):
 
 
 def class_scores(neighbour_components, k, purity, label, n_classes):
-    """The numerators of Eq. 1, summed by class (Eq. 3), for the components of one query's neighbours, nearest first."""
+    """Return the numerators of Eq. 1, summed by class (Eq. 3), given the components of a query's nearest vertices."""
     scores = np.zeros(n_classes)
     for place, a in enumerate(neighbour_components, start=1):
         if place <= k[a]:
