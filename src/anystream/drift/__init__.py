@@ -1,4 +1,4 @@
-"""Learners for streams that change: what KAOGINC is compared with, Wang's weighting for any classifier, detectors.
+"""Classifiers for streams that change: rivals of KAOGINC, Wang's weighting for any classifier, drift detectors.
 
 Examples
 --------
@@ -14,7 +14,7 @@ from anystream.drift.detector import DriftDetector, river_detector
 from anystream.drift.dynamic_weighted_majority import DynamicWeightedMajority
 from anystream.drift.gaussian_naive_bayes import GaussianNaiveBayes
 from anystream.drift.online_tree import OnlineTree2
-from anystream.drift.reset import ResetOnDrift
+from anystream.drift.reset_on_drift import ResetOnDrift
 from anystream.drift.sea import SEAEnsemble
 from anystream.drift.wcea import WCEA
 

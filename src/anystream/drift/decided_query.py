@@ -1,4 +1,4 @@
-"""A query that is answered when it is opened."""
+"""Query that is exhausted when it is opened."""
 
 from __future__ import annotations
 
@@ -12,7 +12,15 @@ from anystream.anytime.query import Query
 
 
 class DecidedQuery(Query):
-    """The answer of a classifier that knows no steps; its state is the answer itself."""
+    """Query of a classifier that takes no steps; its state is the list of probabilities.
+
+    Parameters
+    ----------
+    classes : array
+        Class labels.
+    proba : array of shape (n_classes,)
+        Probabilities of the first ``n_classes`` of them.
+    """
 
     __slots__ = ("_classes", "_proba")
 
@@ -22,21 +30,23 @@ class DecidedQuery(Query):
 
     @classmethod
     def resume(cls, classes: NDArray[Any], state: Any) -> Self:
-        """A query from its `state`."""
+        """Return a query from its `state`."""
         if not (isinstance(state, list) and state and all(isinstance(value, float) for value in state)):
-            raise TypeError(f"state is {type(state).__name__}; use the `state` of a query of this model")
+            raise TypeError(f"state is a {type(state).__name__}; use the `state` of a query of this model")
         if len(state) > len(classes):
-            raise ValueError(f"the state has {len(state)} classes, the model {len(classes)}; use the model it is from")
-        return cls(classes[: len(state)], np.array(state))
+            raise ValueError(
+                f"the state has {len(state)} classes, the model has {len(classes)}; resume it with its own model"
+            )
+        return cls(classes, np.array(state))
 
     def refine(self, budget: BudgetLike = None) -> Self:
-        """Nothing is left to do; return the query itself."""
+        """Check the budget and return the query itself: no step is left."""
         Budget.of(budget)
         return self
 
     @property
     def label(self) -> Any:
-        """The likeliest class."""
+        """The most probable class."""
         return self._classes[self._proba.argmax()]
 
     @property
@@ -46,23 +56,20 @@ class DecidedQuery(Query):
 
     @property
     def steps(self) -> int:
-        """0: the answer was given whole."""
+        """Always 0."""
         return 0
 
     @property
     def certified(self) -> bool:
-        """True: the answer does not change."""
+        """Always True: the label does not change."""
         return True
 
     @property
     def exhausted(self) -> bool:
-        """True: nothing is left to do."""
+        """Always True: no step is left."""
         return True
 
     @property
     def state(self) -> list[float]:
         """The probabilities."""
         return list(self._proba.tolist())
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return DecidedQuery, (self._classes, self._proba)

@@ -1,4 +1,4 @@
-"""What a drift detector is to us: river's fit as they are."""
+"""Drift detectors: the protocol, which river's detectors fulfil, and a lookup of those by name."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, Protocol, runtime_checkable
 
 @runtime_checkable
 class DriftDetector(Protocol):
-    """Watches a sequence of numbers, such as errors of 0 and 1, for a change.
+    """Detector of a change in a sequence of numbers, such as errors of 0 and 1.
 
-    River's detectors are of this form: `ADWIN`, `KSWIN`, `PageHinkley`, and the binary ones `DDM`, `EDDM`, `FHDDM`,
-    `HDDMA`, `HDDMW`. None is written here.
+    River's detectors have this form: `ADWIN`, `KSWIN`, `PageHinkley`, and the binary ones `DDM`, `EDDM`, `FHDDM`,
+    `HDDMA`, `HDDMW`. This package has none of its own.
     """
 
     @property
@@ -19,19 +19,19 @@ class DriftDetector(Protocol):
         ...
 
     def update(self, x: Any, /) -> Any:
-        """Take the next number."""
+        """Observe the next number."""
         ...
 
 
 def river_detector(name: str, **parameters: Any) -> DriftDetector:
-    """One of river's detectors by its name.
+    """Return a new detector of river.
 
     Parameters
     ----------
     name : str
         Such as ``"ADWIN"``, ``"PageHinkley"`` or ``"DDM"``, from `river.drift` or `river.drift.binary`.
     **parameters
-        Given to the detector.
+        Passed to the detector.
 
     Examples
     --------
@@ -43,10 +43,16 @@ def river_detector(name: str, **parameters: Any) -> DriftDetector:
     >>> detector.drift_detected
     True
     """
+    detector: DriftDetector = find_river_detector(name)(**parameters)
+    return detector
+
+
+def find_river_detector(name: str) -> Any:
+    """Return the class of one of river's detectors; ValueError if river has none of this name."""
     try:
         from river import drift
     except ImportError:
-        raise ImportError("drift detectors are river's; install river") from None
+        raise ImportError("drift detectors come from river; install river") from None
     known = {
         found.__name__: found
         for module in (drift, drift.binary)
@@ -55,5 +61,4 @@ def river_detector(name: str, **parameters: Any) -> DriftDetector:
     }
     if name not in known:
         raise ValueError(f"river has no drift detector {name!r}; it has {', '.join(sorted(known))}")
-    detector: DriftDetector = known[name](**parameters)
-    return detector
+    return known[name]

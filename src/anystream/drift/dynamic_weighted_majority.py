@@ -1,49 +1,50 @@
-"""Kolter and Maloof's dynamic weighted majority: experts learn on, lose weight by their errors, and are replaced."""
+"""Kolter and Maloof's dynamic weighted majority: experts keep learning, lose weight by errors, and are replaced."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.anytime.parameters import positive_number, real_number, whole_number
-from anystream.drift.base import DriftClassifier
-from anystream.drift.file import MOST_RECORDS
 from anystream.drift.gaussian_naive_bayes import GaussianNaiveBayes
-from anystream.drift.member_file import member_from_part, member_to_part
-from anystream.drift.members import Member, allows_nan, new_member
+from anystream.drift.member_file import dump_members, restore_members
+from anystream.drift.members import Member
+from anystream.drift.meta_classifier import SaveableMetaClassifier
+from anystream.estimators.parameters import MAX_INT, check_float, check_int, check_positive
+from anystream.estimators.saving import ModelState
 from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays, require_metadata
 
 
-class DynamicWeightedMajority(DriftClassifier):
-    """Dynamic weighted majority (DWM): experts vote with weights that fall with their errors.
+class DynamicWeightedMajority(SaveableMetaClassifier):
+    """Dynamic weighted majority (DWM): experts vote with weights that decrease with their errors.
 
-    Every `period`-th record is a test: experts that are wrong lose weight, those with too little leave, and if the vote
-    as a whole is wrong, a new expert begins. All experts learn all records.
+    Every `period`-th record is a test: experts that are wrong lose weight, those with too little weight are removed,
+    and if the vote as a whole is wrong, a new expert is added. All experts learn all records.
 
     Parameters
     ----------
     estimator : classifier with `partial_fit`, optional
         The experts. Default: `GaussianNaiveBayes`, which makes this DWM-NB.
     beta : float, default=0.5
-        What the weight of an expert is multiplied with when it errs.
+        Factor of the weight of an expert that is wrong.
     theta : float, default=0.01
-        Experts leave when their weight, relative to the largest, falls below this.
+        Experts are removed when their weight, relative to the largest, is below this.
     period : int, default=10
-        Every how many records weights are changed and experts made or removed; p in [1]_.
+        Number of records from one change of weights and experts to the next; p in [1]_.
     max_experts : int, default=50
-        Most experts; beyond that the one of least weight leaves.
+        Maximum number of experts; the one of lowest weight makes place for a new one.
     seed : int, default=0
         Seeds experts that have a `random_state` or `seed` of None.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        The class labels. Those that appear later are appended.
+        Class labels. New ones are appended.
     n_features_in_ : int
         Features of a record.
-    experts_ : list of Member
+    experts_ : tuple of Member
         The experts, the oldest first.
     weights_ : array of shape (n_experts,)
         Their weights, at most 1.
@@ -52,10 +53,9 @@ class DynamicWeightedMajority(DriftClassifier):
 
     Notes
     -----
-    The paper [1]_ sets no bound to the number of experts; `max_experts` does. Its weights only order the classes; here
-    their shares are given as probabilities. An expert that cannot take a class that it was not told of at its beginning
-    (as most of scikit-learn's cannot) leaves when the first record of that class comes, and a new one begins if none
-    is left.
+    The paper [1]_ does not bound the number of experts; `max_experts` does. Its weights only rank the classes; here
+    their shares are the probabilities. An expert that can only learn the classes of its first call (as most of
+    scikit-learn's) is removed at the first record of another class, and a new one is added if none is left.
 
     References
     ----------
@@ -72,6 +72,8 @@ class DynamicWeightedMajority(DriftClassifier):
     """
 
     kind: ClassVar[str] = "dynamic-weighted-majority"
+    file_version: ClassVar[int] = 2
+    needs_partial_fit: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -90,116 +92,117 @@ class DynamicWeightedMajority(DriftClassifier):
         self.max_experts = max_experts
         self.seed = seed
 
-    def _begin(self, n_features: int) -> None:
-        positive_number("beta", self.beta, most=1)
-        real_number("theta", self.theta, 0, 1)
-        whole_number("period", self.period, 1)
-        whole_number("max_experts", self.max_experts, 1)
-        whole_number("seed", self.seed, 0)
-        if not hasattr(self._expert_estimator(), "partial_fit"):
-            raise TypeError(
-                f"the experts are {type(self.estimator).__name__}, which has no partial_fit; use a classifier that "
-                "learns on, or WCEA and SEAEnsemble, whose members need not"
-            )
-        self.experts_: list[Member] = []
+    # -- learning ----------------------------------------------------------------------------------------------------
+
+    def default_estimator(self) -> GaussianNaiveBayes:
+        """Return naive Bayes."""
+        return GaussianNaiveBayes()
+
+    def check_parameters(self) -> None:
+        """Check all parameters."""
+        super().check_parameters()
+        check_positive("beta", self.beta, below=1)
+        check_float("theta", self.theta, 0, 1)
+        check_int("period", self.period, 1)
+        check_int("max_experts", self.max_experts, 1)
+
+    def reset(self, n_features: int) -> None:
+        """Start without experts."""
+        self.experts_: tuple[Member, ...] = ()
         self.weights_ = np.zeros(0)
         self.n_records_ = 0
-        self._n_made = 0
+        self._n_created = 0
 
-    def _learn(self, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
-        """Between tests the experts only learn, so they take whole stretches at once."""
+    def learn_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Learn records; between two tests the experts only learn, so they get all these records in one call."""
+        self.experts_ = tuple(expert.writable(len(numbers), n_classes) for expert in self.experts_)
         if not self.experts_:
             self._add_expert()
-            self._teach(rows[:1], numbers[:1], n_classes)
-            rows, numbers = rows[1:], numbers[1:]
+            self._teach(records[:1], numbers[:1], n_classes)
+            records, numbers = records[1:], numbers[1:]
         while len(numbers):
             until_test = self.period - 1 - self.n_records_ % self.period
             if until_test == 0:
-                self._test(rows[:1], int(numbers[0]), n_classes)
+                self._test(records[:1], int(numbers[0]), n_classes)
             stretch = until_test or self.period
-            self._teach(rows[:stretch], numbers[:stretch], n_classes)
-            rows, numbers = rows[stretch:], numbers[stretch:]
+            self._teach(records[:stretch], numbers[:stretch], n_classes)
+            records, numbers = records[stretch:], numbers[stretch:]
 
-    def _test(self, row: NDArray[np.float64], truth: int, n_classes: int) -> None:
-        said = self._said(row, n_classes)[:, 0]
-        weights = np.where(said == truth, self.weights_, self.weights_ * self.beta)
-        vote = np.bincount(said, weights, minlength=n_classes).argmax()
+    def _test(self, record: NDArray[np.float64], truth: int, n_classes: int) -> None:
+        """Change weights and experts by their predictions of one record."""
+        predicted = _predictions(self.experts_, record, n_classes)[:, 0]
+        weights = np.where(predicted == truth, self.weights_, self.weights_ * self.beta)
+        vote = np.bincount(predicted, weights, minlength=n_classes).argmax()
         weights = weights / weights.max()
-        kept = weights >= self.theta
-        self.experts_ = [expert for expert, stays in zip(self.experts_, kept, strict=True) if stays]
-        self.weights_ = weights[kept]
+        self._keep(weights >= self.theta, weights)
         if vote != truth:
             self._add_expert()
 
     def _add_expert(self) -> None:
         if len(self.experts_) == self.max_experts:
-            self._remove(int(self.weights_.argmin()))
-        self.experts_.append(new_member(self._expert_estimator(), self.seed + self._n_made))
+            self._keep(np.arange(len(self.experts_)) != self.weights_.argmin(), self.weights_)
+        self.experts_ = (*self.experts_, self.new_member(self._n_created))
         self.weights_ = np.append(self.weights_, 1.0)
-        self._n_made += 1
+        self._n_created += 1
 
-    def _remove(self, expert: int) -> None:
-        del self.experts_[expert]
-        self.weights_ = np.delete(self.weights_, expert)
+    def _keep(self, kept: NDArray[np.bool_], weights: NDArray[np.float64]) -> None:
+        self.experts_ = tuple(expert for expert, stays in zip(self.experts_, kept.tolist(), strict=True) if stays)
+        self.weights_ = weights[kept]
 
-    def _teach(self, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
-        """Let all experts learn a stretch; who cannot take a new class leaves when its first record comes."""
+    def _teach(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Let all experts learn records; those that cannot learn a class are removed at its first record."""
         while len(numbers):
-            taken = self._before_a_stranger(numbers)
-            if taken == 0:
-                self._dismiss_who_does_not_know(int(numbers[0]))
+            n_taught = _count_learnable(self.experts_, numbers)
+            if n_taught == 0:
+                number = int(numbers[0])
+                self._keep(np.array([expert.can_learn(number) for expert in self.experts_]), self.weights_)
+                if not self.experts_:
+                    self._add_expert()
                 continue
             for expert in self.experts_:
-                expert.learn(rows[:taken], numbers[:taken], n_classes)
-            self.n_records_ += taken
-            rows, numbers = rows[taken:], numbers[taken:]
+                expert.learn(records[:n_taught], numbers[:n_taught], n_classes)
+            self.n_records_ += n_taught
+            records, numbers = records[n_taught:], numbers[n_taught:]
 
-    def _before_a_stranger(self, numbers: NDArray[np.int32]) -> int:
-        """How many records come before the first whose class some expert cannot take."""
-        present = numbers.tolist()
-        strangers = [n for n in set(present) if not all(expert.knows(n) for expert in self.experts_)]
-        return min((present.index(n) for n in strangers), default=len(present))
+    # -- classifying -------------------------------------------------------------------------------------------------
 
-    def _dismiss_who_does_not_know(self, number: int) -> None:
-        for expert in reversed(range(len(self.experts_))):
-            if not self.experts_[expert].knows(number):
-                self._remove(expert)
-        if not self.experts_:
-            self._add_expert()
-
-    def _said(self, rows: NDArray[np.float64], n_classes: int) -> NDArray[np.intp]:
-        return np.array([expert.proba(rows, n_classes).argmax(axis=1) for expert in self.experts_])
-
-    def _proba(self, rows: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
-        votes = np.zeros((len(rows), n_classes))
-        each = np.arange(len(rows))
-        for said, weight in zip(self._said(rows, n_classes), self.weights_, strict=True):
-            votes[each, said] += weight
+    def records_proba(self, records: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the shares of the weights of the experts that predict a class."""
+        experts, weights, n_classes = self.experts_, self.weights_, len(self.classes_)
+        votes = np.zeros((len(records), n_classes))
+        each = np.arange(len(records))
+        for predicted, weight in zip(_predictions(experts, records, n_classes), weights, strict=True):
+            votes[each, predicted] += weight
         return np.asarray(votes / votes.sum(axis=1, keepdims=True))
 
-    # -- keeping -----------------------------------------------------------------------------------------------------
+    # -- saving ------------------------------------------------------------------------------------------------------
 
-    def _learned(self) -> tuple[dict[str, int], dict[str, NDArray[Any]], list[ModelFile]]:
-        facts = {"n_records": self.n_records_, "n_made": self._n_made}
-        return facts, {"weights": self.weights_}, [member_to_part(expert) for expert in self.experts_]
+    def dump_state(self) -> ModelState:
+        """Return experts, weights and counters."""
+        metadata, arrays = dump_members(self.experts_)
+        counters = {"n_records": self.n_records_, "n_created": self._n_created}
+        return ModelState(metadata | counters, arrays | {"weights": self.weights_})
 
-    def _recall(self, file: ModelFile, parts: list[ModelFile], *, mapped: bool) -> None:
-        members = [
-            member_from_part(part, n_classes=len(self.classes_), n_features=self.n_features_in_, mapped=mapped)
-            for part in parts
-        ]
-        specs = {"weights": ArraySpec("float64", (len(members),), low=0.0, high=1.0)}
-        arrays, _ = check_arrays(file, specs)
-        if not 1 <= len(members) <= self.max_experts:
-            raise ModelFileError(f"{file.path}: has {len(members)} experts; save the model again")
-        self.experts_, self.weights_ = members, arrays["weights"].copy()
-        self.n_records_ = require_metadata(file, "n_records", int, low=1, high=MOST_RECORDS)
-        self._n_made = require_metadata(file, "n_made", int, low=1, high=MOST_RECORDS)
+    def restore_state(self, file: ModelFile, *, mapped: bool) -> None:
+        """Restore experts, weights and counters."""
+        experts, own = restore_members(
+            file, n_classes=len(self.classes_), n_features=self.n_features_in_, mapped=mapped
+        )
+        arrays, _ = check_arrays(own, {"weights": ArraySpec("float64", (len(experts),), low=0.0, high=1.0)})
+        if not 1 <= len(experts) <= self.max_experts:
+            raise ModelFileError(f"{file.path}: has {len(experts)} experts; save the model again")
+        self.experts_, self.weights_ = experts, arrays["weights"].copy()
+        self.n_records_ = require_metadata(own, "n_records", int, low=1, high=MAX_INT)
+        self._n_created = require_metadata(own, "n_created", int, low=1, high=MAX_INT)
 
-    def _expert_estimator(self) -> Any:
-        return GaussianNaiveBayes() if self.estimator is None else self.estimator
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = allows_nan(self._expert_estimator())
-        return tags
+def _predictions(experts: Sequence[Member], records: NDArray[np.float64], n_classes: int) -> NDArray[np.intp]:
+    """Return the predicted class numbers; shape (n_experts, n_records)."""
+    return np.array([expert.predict(records, n_classes) for expert in experts])
+
+
+def _count_learnable(experts: Sequence[Member], numbers: NDArray[np.int32]) -> int:
+    """Return the number of records before the first one whose class an expert cannot learn."""
+    classes = numbers.tolist()
+    unknown = [number for number in set(classes) if not all(expert.can_learn(number) for expert in experts)]
+    return min((classes.index(number) for number in unknown), default=len(classes))

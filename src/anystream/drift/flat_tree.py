@@ -1,4 +1,4 @@
-"""A fitted decision tree as arrays: small, free of code, and asked without checks that cost more than the answer."""
+"""Fitted decision tree as arrays: small, free of code, and classified without checks that take longer than the tree."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class FlatTree:
     Parameters
     ----------
     feature : array of shape (n_nodes,)
-        What an inner node compares.
+        Feature that an inner node compares.
     threshold : array of shape (n_nodes,)
-        At most this goes left.
+        Values up to this go left.
     left, right : arrays of shape (n_nodes,)
-        Children, of a higher number than their parent; -1 for a leaf.
+        Children, whose numbers are higher than their parent's; -1 for a leaf.
     missing_left : array of shape (n_nodes,)
         1 where a missing value goes left.
     shares : array of shape (n_nodes, n_classes)
-        Class shares of the records that reached a node in training.
+        Class shares of the training records that reached a node.
     """
 
     feature: NDArray[np.int32]
@@ -37,8 +37,8 @@ class FlatTree:
     shares: NDArray[np.float64]
 
     @classmethod
-    def of(cls, estimator: Any, n_classes: int) -> FlatTree:
-        """What scikit-learn's `DecisionTreeClassifier` has learned from class numbers below `n_classes`."""
+    def from_estimator(cls, estimator: Any, n_classes: int) -> FlatTree:
+        """Return the tree of a `DecisionTreeClassifier` that was fitted on class numbers below `n_classes`."""
         nodes = estimator.tree_.__getstate__()["nodes"]
         shares = np.zeros((len(nodes), n_classes))
         shares[:, estimator.classes_] = estimator.tree_.value[:, 0, :]
@@ -52,19 +52,19 @@ class FlatTree:
             shares,
         )
 
-    def proba(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Class shares of the leaf of each row."""
+    def proba(self, records: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the class shares of the leaf of each record."""
         with np.errstate(over="ignore"):
-            single = rows.astype(np.float32)
-        leaves = np.empty(len(rows), np.int64)
+            single = records.astype(np.float32)
+        leaves = np.empty(len(records), np.int64)
         _native.tree_leaves(single, self.feature, self.threshold, self.left, self.right, self.missing_left, leaves)
         return np.asarray(self.shares.take(leaves, axis=0))
 
-    def is_sound(self, n_features: int) -> bool:
-        """Whether every path ends in a leaf and asks for features that are there."""
+    def is_valid(self, n_features: int) -> bool:
+        """Whether every path ends in a leaf and compares features below `n_features`."""
         number = np.arange(len(self.left))
         leaf = self.left < 0
         below = (self.left > number) & (self.right > number)
         inside = np.maximum(self.left, self.right) < len(number)
-        asked = (self.feature >= 0) & (self.feature < n_features)
-        return bool(len(number) and (leaf | (below & inside & asked)).all())
+        known = (self.feature >= 0) & (self.feature < n_features)
+        return bool(len(number) and (leaf | (below & inside & known)).all())

@@ -1,133 +1,45 @@
-"""Gaussian naive Bayes that learns record by record and is sound from the first one on."""
+"""Gaussian naive Bayes that learns record by record, with usable variances from the first record on."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream import _native
-from anystream.anytime.merging import begin_merge
-from anystream.anytime.parameters import positive_number
-from anystream.drift.base import DriftClassifier
-from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays
-
-ARRAYS = {
-    "count": ArraySpec("float64", ("classes",), low=0, finite=True),
-    "observed": ArraySpec("float64", ("classes", "d"), low=0, finite=True),
-    "mean": ArraySpec("float64", ("classes", "d"), finite=True),
-    "scatter": ArraySpec("float64", ("classes", "d"), low=0, finite=True),
-}
-"""What moments consist of."""
+from anystream.drift.drift_classifier import DriftClassifier
+from anystream.drift.gaussian_moments import GaussianMoments
+from anystream.estimators.merging import MergeableMixin
+from anystream.estimators.parameters import check_positive
+from anystream.estimators.saving import ModelState, SaveableMixin
+from anystream.model_file import ModelFile
 
 
-class GaussianMoments:
-    """Counts, means and scatters of each class: all that naive Bayes knows.
-
-    Parameters
-    ----------
-    n_features : int
-        Columns of a record.
-    smoothing : float
-        Records' worth of the overall variance that every class is given.
-    """
-
-    __slots__ = ("count", "mean", "observed", "scatter", "smoothing")
-
-    def __init__(self, n_features: int, smoothing: float) -> None:
-        self.smoothing = smoothing
-        self.count = np.zeros(0)
-        self.observed, self.mean, self.scatter = (np.zeros((0, n_features)) for _ in range(3))
-
-    def learn(self, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
-        """Take records into the moments of their classes, one after another."""
-        if (n_classes, rows.shape[1]) != self.mean.shape:
-            self._grow(n_classes, rows.shape[1])
-        _native.learn_moments(rows, numbers, self.count, self.observed, self.mean, self.scatter)
-
-    def proba(self, rows: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
-        """P(c | x); features that were not there when it learned are left out."""
-        known, width = self.mean.shape
-        out = np.zeros((len(rows), n_classes))
-        if rows.shape[1] != width:
-            rows = np.ascontiguousarray(rows[:, :width])
-        filled = out if known == n_classes else np.empty((len(rows), known))
-        _native.moments_proba(rows, self.smoothing, self.count, self.observed, self.mean, self.scatter, filled)
-        if filled is not out:
-            out[:, :known] = filled
-        return out
-
-    def renumbered(self, numbering: NDArray[np.int32]) -> GaussianMoments:
-        """The same moments where class k is called ``numbering[k]``."""
-        twin = GaussianMoments(self.mean.shape[1], self.smoothing)
-        twin._grow(int(numbering.max()) + 1, self.mean.shape[1])
-        here = numbering[: len(self.count)]
-        for name in ARRAYS:
-            getattr(twin, name)[here] = getattr(self, name)
-        return twin
-
-    def __add__(self, other: GaussianMoments) -> GaussianMoments:
-        """The moments of the records of both, which have the same classes and features."""
-        whole = GaussianMoments(0, self.smoothing)
-        whole.count = self.count + other.count
-        whole.observed = self.observed + other.observed
-        share = other.observed / np.maximum(whole.observed, 1.0)
-        apart = other.mean - self.mean
-        whole.mean = self.mean + share * apart
-        whole.scatter = self.scatter + other.scatter + self.observed * share * apart**2
-        return whole
-
-    @classmethod
-    def from_file(cls, file: ModelFile, smoothing: float) -> GaussianMoments:
-        """Moments whose arrays a file holds."""
-        arrays, _ = check_arrays(file, ARRAYS)
-        if not arrays["count"].sum() > 0 or (arrays["observed"] > arrays["count"][:, np.newaxis]).any():
-            raise ModelFileError(f"{file.path}: its moments count no records, or too few; save the model again")
-        moments = cls(0, smoothing)
-        for name in ARRAYS:
-            setattr(moments, name, arrays[name].copy())
-        return moments
-
-    def arrays(self) -> dict[str, NDArray[np.float64]]:
-        """Everything that `from_file` needs."""
-        return {name: getattr(self, name) for name in ARRAYS}
-
-    def _grow(self, n_classes: int, n_features: int) -> None:
-        classes, features = self.mean.shape
-        space = ((0, n_classes - classes), (0, n_features - features))
-        self.count = np.pad(self.count, space[0])
-        self.observed, self.mean, self.scatter = (
-            np.pad(array, space) for array in (self.observed, self.mean, self.scatter)
-        )
-
-
-class GaussianNaiveBayes(DriftClassifier):
+class GaussianNaiveBayes(MergeableMixin, SaveableMixin, DriftClassifier):
     """Naive Bayes with one Gaussian per class and feature, learned record by record.
 
-    Unlike scikit-learn's, it takes single records and new classes at any time, and its variances are sound from the
-    first record on: each class is given some of the variance of all records.
+    Unlike scikit-learn's, it accepts single records and new classes at any time, and its variances are usable from the
+    first record on: the variance of all records contributes to that of every class.
 
     Parameters
     ----------
     smoothing : float, default=0.5
-        How many records' worth of the overall variance V_j every class is given beside its own n_cj values of feature
-        j: v_cj = (S_cj + smoothing V_j) / (n_cj + smoothing), S_cj the sum of squares about the mean.
+        Weight, in records, of the overall variance V_j in the variance of every class, which has n_cj values of
+        feature j: v_cj = (S_cj + smoothing V_j) / (n_cj + smoothing), S_cj the sum of squares about the mean.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        The class labels. Those that appear later are appended.
+        Class labels. New ones are appended.
     n_features_in_ : int
         Features of a record.
     moments_ : GaussianMoments
-        What was learned.
+        Counts, means and scatters of the classes.
 
     Notes
     -----
-    Missing values (NaN) say nothing, in learning and in answering. A feature that never varied says nothing either.
+    Missing values (NaN) are ignored, in learning and in classifying. So is a feature that never varied.
 
     Examples
     --------
@@ -139,43 +51,51 @@ class GaussianNaiveBayes(DriftClassifier):
     """
 
     kind: ClassVar[str] = "naive-bayes"
+    file_version: ClassVar[int] = 2
 
     def __init__(self, *, smoothing: float = 0.5) -> None:
         self.smoothing = smoothing
 
-    def _begin(self, n_features: int) -> None:
-        self.moments_ = self.no_moments(n_features)
+    def check_parameters(self) -> None:
+        """Check the smoothing."""
+        check_positive("smoothing", self.smoothing)
 
-    def _learn(self, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
-        self.moments_.learn(rows, numbers, n_classes)
+    def reset(self, n_features: int) -> None:
+        """Start without records."""
+        self.moments_ = GaussianMoments(n_features, check_positive("smoothing", self.smoothing))
 
-    def _proba(self, rows: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
-        return self.moments_.proba(rows, n_classes)
+    def learn_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Add records to the moments of their classes.
 
-    def no_moments(self, n_features: int) -> GaussianMoments:
-        """What a model knows that has learned nothing; the parameters are checked."""
-        return GaussianMoments(n_features, positive_number("smoothing", self.smoothing))
+        The moments change in place unless there are new classes or features: one native call, which cannot fail after
+        validation, so there is nothing to roll back.
+        """
+        moments = self.moments_.with_shape(n_classes, records.shape[1])
+        moments.learn(records, numbers)
+        self.moments_ = moments
 
-    # -- keeping -----------------------------------------------------------------------------------------------------
+    def merge_states(self, models: Sequence[Self], class_maps: Sequence[NDArray[np.int32]]) -> None:
+        """Add up the moments of all models."""
+        self.reset(self.n_features_in_)
+        shape = len(self.classes_), self.n_features_in_
+        self.moments_ = self.moments_.with_shape(*shape)
+        for model, class_map in zip(models, class_maps, strict=True):
+            self.moments_ += model.moments_.renumber(class_map).with_shape(*shape)
 
-    def _learned(self) -> tuple[dict[str, int], dict[str, NDArray[Any]], list[ModelFile]]:
-        moments = copy.copy(self.moments_)
-        if moments.mean.shape != (len(self.classes_), self.n_features_in_):
-            moments._grow(len(self.classes_), self.n_features_in_)
-        return {}, dict(moments.arrays()), []
+    def records_proba(self, records: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return P(c | x)."""
+        return self.moments_.proba(records, len(self.classes_))
 
-    def _recall(self, file: ModelFile, parts: list[ModelFile], *, mapped: bool) -> None:
-        self.moments_ = GaussianMoments.from_file(file, self.moments_.smoothing)
-        if self.moments_.mean.shape != (len(self.classes_), self.n_features_in_):
-            raise ModelFileError(f"{file.path}: its moments are of other classes or features; save the model again")
+    # -- saving ------------------------------------------------------------------------------------------------------
 
-    @classmethod
-    def merge(cls, models: Sequence[Self]) -> Self:
-        """The model of all records that `models` were fitted on; parameters are those of the first."""
-        whole, numbers = begin_merge(models)
-        whole._begin(whole.n_features_in_)
-        for model, numbering in zip(models, numbers, strict=True):
-            moments = model.moments_.renumbered(numbering)
-            moments._grow(len(whole.classes_), whole.n_features_in_)
-            whole.moments_ = moments if model is models[0] else whole.moments_ + moments
-        return whole
+    def dump_state(self) -> ModelState:
+        """Return the moments of all classes and features."""
+        moments = self.moments_.with_shape(len(self.classes_), self.n_features_in_)
+        return ModelState({}, dict(moments.arrays()))
+
+    def restore_state(self, file: ModelFile, *, mapped: bool) -> None:
+        """Restore the moments."""
+        smoothing = check_positive("smoothing", self.smoothing)
+        self.moments_ = GaussianMoments.from_file(
+            file, smoothing, n_classes=len(self.classes_), n_features=self.n_features_in_
+        )

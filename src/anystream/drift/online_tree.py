@@ -1,50 +1,51 @@
-"""A decision tree that learns record by record and forgets where its answers get worse."""
+"""Decision tree that learns record by record and forgets where its predictions become worse."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter, deque
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.anytime.parameters import real_number, whole_number
-from anystream.drift.base import DriftClassifier
-from anystream.drift.file import MOST_RECORDS
+from anystream.drift.drift_classifier import DriftClassifier
 from anystream.drift.tree_file import tree_from_file, tree_to_arrays
-from anystream.drift.tree_nodes import Leaf, Split, Window, best_split, gathered
+from anystream.drift.tree_learning import TreeSettings, learn_record
+from anystream.drift.tree_nodes import Leaf, Node, copy_tree
+from anystream.drift.window import Window
+from anystream.estimators.parameters import MAX_INT, check_float, check_int
+from anystream.estimators.saving import ModelState, SaveableMixin
 from anystream.model_file import ModelFile, require_metadata
 
 
-class OnlineTree2(DriftClassifier):
+class OnlineTree2(SaveableMixin, DriftClassifier):
     """Incremental decision tree with local forgetting, in the manner of OnlineTree2 of Núñez et al.
 
-    Each leaf keeps a window of records and watches its own hit rate. Where that falls, the window shrinks, so the tree
-    forgets in the regions that change and remembers in the others. Splits that no longer pay become leaves again.
+    Each leaf keeps a window of records and measures its own hit rate. Where the hit rate falls, the window shrinks, so
+    the tree forgets in the regions that change and remembers in the others. Splits that are no longer useful become
+    leaves again.
 
-    **This is our reading, not the published program.** Of [1]_ its outline alone was at hand: a tree updated record by
-    record, a time window and a performance measure in every leaf, windows that shrink when performance declines, and
-    parameters that adjust themselves. Everything else, below, is our choice, and figures from this class say nothing
-    certain about [1]_.
+    **This is our reading, not the published program.** Only the outline of [1]_ was available: a tree updated record
+    by record, a time window and a performance measure in every leaf, windows that shrink when performance declines, and
+    parameters that adjust themselves. Everything else, below, is our choice, and results of this class prove nothing
+    about [1]_.
 
     Parameters
     ----------
     decline : float, default=0.15
-        How far the hit rate of a leaf must be below its best to count as a decline.
+        How far the hit rate of a leaf must be below its maximum to count as a decline.
     max_window : int, default=2000
-        Most records of a leaf.
+        Maximum number of records of a leaf.
     min_window : int, default=8
-        Records that forgetting leaves at least.
+        Minimum number of records that remain when a leaf forgets.
     test_every : int, default=10
-        Records of a leaf between looks for a split; a twentieth of its window if that is more.
+        Number of records of a leaf from one search for a split to the next; a twentieth of its window if that is more.
     review_every : int, default=60
-        Records that reach a split between reviews of its use.
+        Number of records that pass a split from one review of its use to the next.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        The class labels. Those that appear later are appended.
+        Class labels. New ones are appended.
     n_features_in_ : int
         Features of a record.
     root_ : Leaf or Split
@@ -54,18 +55,19 @@ class OnlineTree2(DriftClassifier):
 
     Notes
     -----
-    Answers: class shares of the leaf's window, or of the records of its parent if it is empty. A missing value goes
-    right.
+    Probabilities: class shares of the leaf's window, or of the records of its parent if it is empty. A missing value
+    goes right.
 
-    Forgetting: the hit rate of a leaf follows its answers at a rate of 1/8. Once it was below its best by `decline` for
-    4 + sqrt(window) records in a row (long-confirmed leaves forget later), the newer half of the window stays.
+    Forgetting: the hit rate of a leaf is an exponential average of its hits with a rate of 1/8. When it was below its
+    maximum by `decline` for 4 + sqrt(window) records in a row (leaves with long windows forget later), only the newer
+    half of the window is kept.
 
-    Splitting: the threshold of highest information gain, with at least 3 records on either side, if it saves more than
-    it costs to name it: gain > log(d (n - 1)) + 2 nats for n records of d features.
+    Splitting: the threshold of highest information gain, with at least 3 records on either side, if the gain exceeds
+    the cost of describing it: gain > log(d (n - 1)) + 2 nats for n records of d features.
 
     Reviewing: a split whose hit rate (rate 1/32) is below the share of the largest class among its newest
     `review_every` records by more than 0.02, or whose newest records are all of one class, becomes a leaf with the
-    newer half of its records, and may grow again at once.
+    newer half of its records, which may be split again at once.
 
     References
     ----------
@@ -83,6 +85,7 @@ class OnlineTree2(DriftClassifier):
     """
 
     kind: ClassVar[str] = "online-tree"
+    file_version: ClassVar[int] = 2
 
     def __init__(
         self,
@@ -99,130 +102,69 @@ class OnlineTree2(DriftClassifier):
         self.test_every = test_every
         self.review_every = review_every
 
-    def _begin(self, n_features: int) -> None:
-        real_number("decline", self.decline, 0, 1)
-        whole_number("min_window", self.min_window, 1)
-        whole_number("max_window", self.max_window, self.min_window)
-        whole_number("test_every", self.test_every, 1)
-        whole_number("review_every", self.review_every, 1)
-        self.root_: Leaf | Split = Leaf(Window.empty(n_features), [])
+    # -- learning ----------------------------------------------------------------------------------------------------
+
+    def check_parameters(self) -> None:
+        """Check all parameters."""
+        check_float("decline", self.decline, 0, 1)
+        check_int("min_window", self.min_window, 1)
+        check_int("max_window", self.max_window, self.min_window)
+        check_int("test_every", self.test_every, 1)
+        check_int("review_every", self.review_every, 1)
+
+    def reset(self, n_features: int) -> None:
+        """Start with an empty leaf."""
+        self.root_: Node = Leaf(Window.empty(n_features), [])
         self.n_records_ = 0
 
-    # -- learning --------------------------------------------------------------------------------------------------
+    def learn_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Learn one record after another.
 
-    def _learn(self, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
-        for row, number in zip(rows, numbers.tolist(), strict=True):
-            self._learn_one_row(row, number)
-            self.n_records_ += 1
-
-    def _learn_one_row(self, row: NDArray[np.float64], number: int) -> None:
-        path, leaf = self._descend(row)
-        hit = leaf.label == number
-        self._take(leaf, row, number, hit)
-        for split in path:
-            split.hit_rate += (hit - split.hit_rate) / 32
-            split.newest.append(number)
-            split.n_unreviewed += 1
-        for depth, split in enumerate(path):  # the highest split that is of no use takes all below it along
-            if split.n_unreviewed >= self.review_every:
-                split.n_unreviewed = 0
-                if self._is_useless(split):
-                    self._replace(path[:depth], split, self._as_leaf(split))
-                    return
-        if leaf.n_untested >= max(self.test_every, len(leaf.window) // 20):
-            leaf.n_untested = 0
-            self._replace(path, leaf, self._grown(leaf))
-
-    def _descend(self, row: NDArray[np.float64]) -> tuple[list[Split], Leaf]:
-        path: list[Split] = []
-        node = self.root_
-        while isinstance(node, Split):
-            path.append(node)
-            node = node.side(row)
-        return path, node
-
-    def _take(self, leaf: Leaf, row: NDArray[np.float64], number: int, hit: bool) -> None:
-        """Put a record into a leaf, and shrink the leaf's window if its answers have got worse."""
-        leaf.hit_rate += (hit - leaf.hit_rate) / 8
-        leaf.best_hit_rate = max(leaf.best_hit_rate, leaf.hit_rate)
-        leaf.n_declined = leaf.n_declined + 1 if leaf.hit_rate < leaf.best_hit_rate - self.decline else 0
-        leaf.n_untested += 1
-        leaf.window.add(row, number, self.n_records_)
-        leaf.counts += [0] * (number + 1 - len(leaf.counts))
-        leaf.counts[number] += 1
-        size = len(leaf.window)
-        if leaf.n_declined > 4 + math.sqrt(size):
-            leaf.window.keep_newest(max(self.min_window, size // 2))
-            leaf.best_hit_rate, leaf.n_declined = leaf.hit_rate, 0
-            leaf.recount()
-        elif size > self.max_window:
-            leaf.window.keep_newest(self.max_window)
-            leaf.recount()
-
-    def _grown(self, leaf: Leaf) -> Leaf | Split:
-        """The leaf, or the splits that pay for themselves."""
-        rows, labels, times = leaf.window.view()
-        n, d = len(rows), self.n_features_in_
-        if n < 10 or leaf.is_pure():
-            return leaf
-        found = best_split(rows, labels, least=3)
-        if found is None or found[0] <= math.log(d * (n - 1)) + 2:
-            return leaf
-        _, feature, threshold = found
-        goes_left = rows[:, feature] <= threshold
-        left, right = (
-            Leaf.of(Window(rows[part], labels[part], times[part]), leaf.counts) for part in (goes_left, ~goes_left)
+        Learning a validated record cannot fail, so a single one changes the tree in place. A batch works on a copy: the
+        user can interrupt it between two records.
+        """
+        settings = TreeSettings(
+            self.decline, self.max_window, self.min_window, self.test_every, self.review_every, records.shape[1]
         )
-        hits = (left.hit_rate * len(left.window) + right.hit_rate * len(right.window)) / n
-        newest = deque(labels[-self.review_every :].tolist(), maxlen=self.review_every)
-        return Split(feature, threshold, self._grown(left), self._grown(right), hits, newest)
+        root = self.root_ if len(numbers) == 1 else copy_tree(self.root_)
+        n_learned = self.n_records_
+        for record, number in zip(records, numbers.tolist(), strict=True):
+            root = learn_record(root, settings, record, number, n_learned)
+            n_learned += 1
+        self.root_, self.n_records_ = root, n_learned
 
-    def _is_useless(self, split: Split) -> bool:
-        largest = Counter(split.newest).most_common(1)[0][1]
-        return largest == len(split.newest) or split.hit_rate < largest / len(split.newest) - 0.02
+    # -- classifying -------------------------------------------------------------------------------------------------
 
-    def _as_leaf(self, split: Split) -> Leaf | Split:
-        window = gathered(split)
-        before = np.bincount(window.view()[1]).tolist()
-        window.keep_newest(min(self.max_window, max(self.min_window, len(window) // 2)))
-        return self._grown(Leaf.of(window, before))
+    def records_proba(self, records: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the class shares of the leaf of each record."""
+        root = self.root_
+        proba = np.zeros((len(records), len(self.classes_)))
+        pending: list[tuple[Node, NDArray[np.intp]]] = [(root, np.arange(len(records)))]
+        while pending:
+            node, here = pending.pop()
+            if isinstance(node, Leaf):
+                counts = node.used_counts
+                proba[here, : len(counts)] = np.array(counts) / max(1, sum(counts))
+            elif len(here):
+                column = records[here, node.feature] if node.feature < records.shape[1] else np.full(len(here), np.nan)
+                goes_left = column <= node.threshold
+                pending += [(node.left, here[goes_left]), (node.right, here[~goes_left])]
+        return proba
 
-    def _replace(self, path: list[Split], old: Leaf | Split, new: Leaf | Split) -> None:
-        if not path:
-            self.root_ = new
-        elif path[-1].left is old:
-            path[-1].left = new
-        else:
-            path[-1].right = new
+    # -- saving ------------------------------------------------------------------------------------------------------
 
-    # -- keeping ---------------------------------------------------------------------------------------------------
-
-    def _learned(self) -> tuple[dict[str, int], dict[str, NDArray[Any]], list[ModelFile]]:
+    def dump_state(self) -> ModelState:
+        """Return the tree as arrays, and the number of records."""
         arrays = tree_to_arrays(self.root_, len(self.classes_), self.n_features_in_)
-        return {"n_records": self.n_records_}, arrays, []
+        return ModelState({"n_records": self.n_records_}, arrays)
 
-    def _recall(self, file: ModelFile, parts: list[ModelFile], *, mapped: bool) -> None:
+    def restore_state(self, file: ModelFile, *, mapped: bool) -> None:
+        """Restore the tree and the number of records."""
         self.root_ = tree_from_file(
             file,
             n_classes=len(self.classes_),
             n_features=self.n_features_in_,
             max_window=self.max_window,
-            memory=self.review_every,
+            max_newest=self.review_every,
         )
-        self.n_records_ = require_metadata(file, "n_records", int, low=1, high=MOST_RECORDS)
-
-    # -- answering -------------------------------------------------------------------------------------------------
-
-    def _proba(self, rows: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
-        out = np.zeros((len(rows), n_classes))
-        stack: list[tuple[Leaf | Split, NDArray[np.intp]]] = [(self.root_, np.arange(len(rows)))]
-        while stack:
-            node, here = stack.pop()
-            if isinstance(node, Leaf):
-                counts = node.spoken_counts
-                out[here, : len(counts)] = np.array(counts) / max(1, sum(counts))
-            elif len(here):
-                column = rows[here, node.feature] if node.feature < rows.shape[1] else np.full(len(here), np.nan)
-                goes_left = column <= node.threshold
-                stack += [(node.left, here[goes_left]), (node.right, here[~goes_left])]
-        return out
+        self.n_records_ = require_metadata(file, "n_records", int, low=1, high=MAX_INT)

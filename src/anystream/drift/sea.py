@@ -1,4 +1,4 @@
-"""Street and Kim's streaming ensemble: one tree per chunk, an unweighted vote, a fixed number of seats."""
+"""Street and Kim's streaming ensemble: one tree per chunk, an unweighted vote, a fixed number of members."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeClassifier
 
-from anystream.anytime.parameters import one_of, whole_number
-from anystream.drift.chunks import ChunkEnsemble
-from anystream.drift.member_file import member_to_part
+from anystream.drift.chunk_ensemble import ChunkEnsemble
+from anystream.drift.member_file import restore_members
 from anystream.drift.members import Member
+from anystream.estimators.parameters import check_choice, check_int
+from anystream.estimators.saving import ModelState
 from anystream.model_file import ModelFile, ModelFileError, require_metadata
 
 
 class SEAEnsemble(ChunkEnsemble):
-    """Streaming ensemble algorithm of Street and Kim: members from consecutive chunks vote, each with one voice.
+    """Streaming ensemble algorithm of Street and Kim: members from consecutive chunks vote, each with one vote.
 
     Parameters
     ----------
     estimator : classifier, optional
-        What is trained on each chunk. Default: an unpruned entropy decision tree, near the C4.5 of [1]_.
+        Trained on each chunk. Default: an unpruned entropy decision tree, close to the C4.5 of [1]_.
     capacity : int, default=5
-        Seats in the ensemble. The vote turns to a new concept when half the members have learned it, so fewer seats
-        follow a drift sooner; [1]_ has 25.
+        Maximum number of members. The vote follows a new concept when half the members have learned it, so a smaller
+        ensemble follows a drift sooner; [1]_ has 25.
     rule : {"worst", "quality"}, default="worst"
-        How a newcomer gets a seat when all are taken. ``"quality"`` is that of [1]_: the member of the previous chunk
-        is judged on the present one, together with all others, by how much it helps the vote, and takes the place of
-        the lowest if it is better. ``"worst"``: the member of the present chunk always gets the place of the one with
-        the fewest right answers on that chunk, which saves a chunk of delay.
+        How a new member is added when the ensemble is full. ``"quality"`` is the rule of [1]_: the member of the
+        previous chunk is evaluated on the present one, together with all others, by how much it helps the vote, and
+        replaces the lowest if it is better. ``"worst"``: the member of the present chunk always replaces the one with
+        the fewest correct predictions on that chunk, which saves a chunk of delay.
     chunk_size : int, default=100
         Records of a chunk.
     seed : int, default=0
@@ -39,25 +39,25 @@ class SEAEnsemble(ChunkEnsemble):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        The class labels. Those that appear later are appended.
+        Class labels. New ones are appended.
     n_features_in_ : int
         Features of a record.
     n_chunks_ : int
         Chunks learned.
     members_ : tuple of Member
-        Those that vote, the oldest first.
+        The members that vote, the oldest first.
     candidate_ : Member or None
-        The member of the newest chunk, which waits to be judged under the rule ``"quality"``. It answers only while
-        there is no other.
+        The member of the newest chunk, which is evaluated on the next one under the rule ``"quality"``. It classifies
+        only while there are no members.
 
     Notes
     -----
     Quality of a member on a chunk [1]_: the sum over its records, with P1 and P2 the two largest shares of the votes,
-    PC that of the true class and PT that of the class which the judged member names, of 1 - |P1 - P2| if member and
-    ensemble are right, 1 - |P1 - PC| if the member alone is right, and -(1 - |PC - PT|) if the member is wrong.
+    PC that of the true class and PT that of the class which the evaluated member predicts, of 1 - |P1 - P2| if member
+    and ensemble are right, 1 - |P1 - PC| if the member alone is right, and -(1 - |PC - PT|) if the member is wrong.
 
-    `SEAEnsemble.street_kim` is the algorithm as published. A label that is new gets its first votes from members that
-    have seen it: members never learn again.
+    `SEAEnsemble.street_kim` is the algorithm as published. A new label gets its first votes from members that were
+    trained on it: members do not learn further records.
 
     References
     ----------
@@ -73,6 +73,7 @@ class SEAEnsemble(ChunkEnsemble):
     """
 
     kind: ClassVar[str] = "sea-ensemble"
+    file_version: ClassVar[int] = 2
 
     def __init__(
         self,
@@ -91,7 +92,7 @@ class SEAEnsemble(ChunkEnsemble):
 
     @classmethod
     def street_kim(cls, **changes: Any) -> SEAEnsemble:
-        """The algorithm as published [1]_: 25 seats, given by quality.
+        """Return the algorithm as published [1]_: 25 members, replaced by quality.
 
         Parameters
         ----------
@@ -101,106 +102,139 @@ class SEAEnsemble(ChunkEnsemble):
         published: dict[str, Any] = {"capacity": 25, "rule": "quality"}
         return cls(**(published | changes))
 
-    def _begin(self, n_features: int) -> None:
-        whole_number("capacity", self.capacity, 1)
-        one_of("rule", self.rule, ("worst", "quality"))
-        super()._begin(n_features)
+    # -- learning ----------------------------------------------------------------------------------------------------
+
+    def default_estimator(self) -> DecisionTreeClassifier:
+        """Return an unpruned entropy tree."""
+        return DecisionTreeClassifier(criterion="entropy")
+
+    def check_parameters(self) -> None:
+        """Check all parameters."""
+        super().check_parameters()
+        check_int("capacity", self.capacity, 1)
+        check_choice("rule", self.rule, ("worst", "quality"))
+
+    def reset(self, n_features: int) -> None:
+        """Start without members."""
+        super().reset(n_features)
         self.members_: tuple[Member, ...] = ()
         self.candidate_: Member | None = None
 
-    def _default_estimator(self) -> BaseEstimator:
-        return DecisionTreeClassifier(criterion="entropy")
-
-    def _answer_provisionally(self, member: Member) -> None:
+    def set_provisional(self, member: Member) -> None:
+        """Make the provisional member the candidate."""
         self.candidate_ = member
 
-    def _learn_chunk(self, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
-        newest = self._new_member()
-        newest.fit(rows, numbers, n_classes)
+    def learn_chunk(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Train a member and add it, or the one of the previous chunk, by the rule."""
+        newest = self.new_member(self.n_chunks_)
+        newest.fit(records, numbers, n_classes)
         if self.rule == "worst":
-            self._seat_the_newest(newest, rows, numbers, n_classes)
-        else:
-            if self.n_chunks_ and self.candidate_ is not None:
-                self._seat_by_quality(self.candidate_, rows, numbers, n_classes)
-            self.candidate_ = newest
-
-    def _seat_the_newest(
-        self, newest: Member, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int
-    ) -> None:
-        self.candidate_ = None
-        members = list(self.members_)
-        if len(members) == self.capacity:
-            right = [(_said(member, rows, n_classes) == numbers).sum() for member in members]
-            members.pop(int(np.argmin(right)))
-        self.members_ = (*members, newest)
-
-    def _seat_by_quality(
-        self, candidate: Member, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int
-    ) -> None:
-        members = list(self.members_)
-        if len(members) < self.capacity:
-            self.members_ = (*members, candidate)
+            self.members_ = _replace_worst(self.members_, newest, self.capacity, records, numbers, n_classes)
+            self.candidate_ = None
             return
-        said = np.array([_said(member, rows, n_classes) for member in (*members, candidate)])
-        shares = _vote_shares(said[:-1], n_classes)
-        worth = [quality(shares, voice, numbers) for voice in said]
-        worst = int(np.argmin(worth[:-1]))
-        if worth[-1] > worth[worst]:
-            members.pop(worst)
-            self.members_ = (*members, candidate)
+        if self.n_chunks_ and self.candidate_ is not None:
+            self.members_ = _add_by_quality(self.members_, self.candidate_, self.capacity, records, numbers, n_classes)
+        self.candidate_ = newest
 
-    def _proba(self, rows: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
+    # -- classifying -------------------------------------------------------------------------------------------------
+
+    def records_proba(self, records: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the shares of the votes."""
         voters = self.members_ or (() if self.candidate_ is None else (self.candidate_,))
+        n_classes = len(self.classes_)
         if not voters:
-            return np.full((len(rows), n_classes), 1.0 / n_classes)
-        return _vote_shares(np.array([_said(member, rows, n_classes) for member in voters]), n_classes)
+            return np.full((len(records), n_classes), 1.0 / n_classes)
+        return _vote_shares(_predictions(voters, records, n_classes), n_classes)
 
-    # -- keeping -----------------------------------------------------------------------------------------------------
+    # -- saving ------------------------------------------------------------------------------------------------------
 
-    def _learned(self) -> tuple[dict[str, int], dict[str, NDArray[Any]], list[ModelFile]]:
-        facts, arrays, _ = super()._learned()
-        waiting = () if self.candidate_ is None else (self.candidate_,)
-        parts = [member_to_part(member) for member in self.members_ + waiting]
-        return facts | {"n_waiting": len(waiting)}, arrays, parts
+    def dump_state(self) -> ModelState:
+        """Return members, candidate, pending records and counters."""
+        candidates = () if self.candidate_ is None else (self.candidate_,)
+        metadata, arrays = self.dump_chunks(self.members_ + candidates)
+        return ModelState(metadata | {"n_candidates": len(candidates)}, arrays)
 
-    def _recall(self, file: ModelFile, parts: list[ModelFile], *, mapped: bool) -> None:
-        members = self._members_of(parts, mapped=mapped)
-        self._recall_chunks(file, {})
-        seated = len(members) - require_metadata(file, "n_waiting", int, low=0, high=min(1, len(members)))
-        if not members or seated > self.capacity:
-            raise ModelFileError(f"{file.path}: has {seated} voting members; save the model again")
-        self.members_ = tuple(members[:seated])
-        self.candidate_ = members[-1] if seated < len(members) else None
+    def restore_state(self, file: ModelFile, *, mapped: bool) -> None:
+        """Restore members, candidate, pending records and counters."""
+        members, own = restore_members(
+            file, n_classes=len(self.classes_), n_features=self.n_features_in_, mapped=mapped
+        )
+        self.restore_chunks(own, {})
+        n_voting = len(members) - require_metadata(own, "n_candidates", int, low=0, high=min(1, len(members)))
+        if not members or n_voting > self.capacity:
+            raise ModelFileError(f"{file.path}: has {n_voting} voting members; save the model again")
+        self.members_ = members[:n_voting]
+        self.candidate_ = members[-1] if n_voting < len(members) else None
 
 
-def quality(shares: NDArray[np.float64], said: NDArray[np.intp], truth: NDArray[np.int32]) -> float:
-    """How much a member helps an ensemble on a chunk.
+def quality(shares: NDArray[np.float64], predicted: NDArray[np.intp], truth: NDArray[np.int32]) -> float:
+    """Return how much a member helps an ensemble on a chunk.
 
     Parameters
     ----------
     shares : array of shape (n_records, n_classes)
-        The shares of the ensemble's votes.
-    said : array of shape (n_records,)
-        The classes that the member names.
+        Shares of the ensemble's votes.
+    predicted : array of shape (n_records,)
+        Classes that the member predicts.
     truth : array of shape (n_records,)
-        The true classes.
+        True classes.
     """
     each = np.arange(len(truth))
-    ranked = np.sort(np.pad(shares, ((0, 0), (1, 0))), axis=1)  # a class of no votes, should there be but one
+    ranked = np.sort(np.pad(shares, ((0, 0), (1, 0))), axis=1)  # a class without votes, in case there is only one
     first, second = ranked[:, -1], ranked[:, -2]
-    true_share, said_share = shares[each, truth], shares[each, said]
-    right, together = said == truth, shares.argmax(axis=1) == truth
-    gain = np.where(together, 1 - np.abs(first - second), 1 - np.abs(first - true_share))
-    return float(np.where(right, gain, -(1 - np.abs(true_share - said_share))).sum())
+    true_share, predicted_share = shares[each, truth], shares[each, predicted]
+    right, ensemble_right = predicted == truth, shares.argmax(axis=1) == truth
+    gain = np.where(ensemble_right, 1 - np.abs(first - second), 1 - np.abs(first - true_share))
+    return float(np.where(right, gain, -(1 - np.abs(true_share - predicted_share))).sum())
 
 
-def _said(member: Member, rows: NDArray[np.float64], n_classes: int) -> NDArray[np.intp]:
-    return np.asarray(member.proba(rows, n_classes).argmax(axis=1))
+def _replace_worst(
+    members: tuple[Member, ...],
+    newest: Member,
+    capacity: int,
+    records: NDArray[np.float64],
+    numbers: NDArray[np.int32],
+    n_classes: int,
+) -> tuple[Member, ...]:
+    """Return the members and the newest one, without the one that has the fewest correct predictions if it is full."""
+    if len(members) < capacity:
+        return (*members, newest)
+    n_correct = (_predictions(members, records, n_classes) == numbers).sum(axis=1)
+    return (*_without(members, int(np.argmin(n_correct))), newest)
 
 
-def _vote_shares(said: NDArray[np.intp], n_classes: int) -> NDArray[np.float64]:
-    """The share of votes of each class; `said` has shape (n_members, n_records)."""
-    votes = np.zeros((said.shape[1], n_classes))
-    for voice in said:
-        votes[np.arange(len(voice)), voice] += 1
-    return votes / len(said)
+def _add_by_quality(
+    members: tuple[Member, ...],
+    candidate: Member,
+    capacity: int,
+    records: NDArray[np.float64],
+    numbers: NDArray[np.int32],
+    n_classes: int,
+) -> tuple[Member, ...]:
+    """Return the members, with the candidate instead of the lowest if there is no free place and it is better."""
+    if len(members) < capacity:
+        return (*members, candidate)
+    predictions = _predictions((*members, candidate), records, n_classes)
+    shares = _vote_shares(predictions[:-1], n_classes)
+    qualities = [quality(shares, predicted, numbers) for predicted in predictions]
+    worst = int(np.argmin(qualities[:-1]))
+    if qualities[-1] <= qualities[worst]:
+        return members
+    return (*_without(members, worst), candidate)
+
+
+def _without(members: tuple[Member, ...], position: int) -> tuple[Member, ...]:
+    return members[:position] + members[position + 1 :]
+
+
+def _predictions(members: tuple[Member, ...], records: NDArray[np.float64], n_classes: int) -> NDArray[np.intp]:
+    """Return the predicted class numbers; shape (n_members, n_records)."""
+    return np.array([member.predict(records, n_classes) for member in members])
+
+
+def _vote_shares(predictions: NDArray[np.intp], n_classes: int) -> NDArray[np.float64]:
+    """Return the share of votes of each class; `predictions` has shape (n_members, n_records)."""
+    votes = np.zeros((predictions.shape[1], n_classes))
+    for predicted in predictions:
+        votes[np.arange(len(predicted)), predicted] += 1
+    return votes / len(predictions)

@@ -7,49 +7,49 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeClassifier
 
+from anystream.anytime.answer import BatchResult
 from anystream.anytime.budget import Budget
-from anystream.anytime.merging import begin_merge
-from anystream.anytime.parameters import whole_number
 from anystream.anytime.query import Query
-from anystream.drift.base import padded, stacked
-from anystream.drift.chunks import ChunkEnsemble
+from anystream.drift.chunk_ensemble import ChunkEnsemble
+from anystream.drift.columns import pad_columns, stack_records
 from anystream.drift.committee import Committee
 from anystream.drift.committee_query import CommitteeQuery
-from anystream.drift.member_file import member_to_part
-from anystream.drift.members import AnytimeMember, Member
+from anystream.drift.member_file import restore_members
+from anystream.drift.members import Member
+from anystream.estimators.merging import MergeableMixin
+from anystream.estimators.parameters import check_int
+from anystream.estimators.saving import ModelState
 from anystream.model_file import ArraySpec, ModelFile, ModelFileError
 
 
-class WCEA(ChunkEnsemble):
+class WCEA(MergeableMixin, ChunkEnsemble):
     """Weighted classifier ensemble of Wang et al.: one member per chunk, weighted by its accuracy on the newest chunk.
 
-    Members of an older concept lose their weight with the first chunk of a new one, and get it back if the concept
-    returns. Any classifier can be a member. If members are anytime, so is the ensemble: a budget is passed on to each
-    of them.
+    Members of an older concept lose their weight with the first chunk of a new one, and regain it if the concept
+    returns. Any classifier can be a member. If members are anytime, so is the ensemble: each of them gets the budget.
 
     Parameters
     ----------
     estimator : classifier, optional
-        What is trained on each chunk. Default: an entropy decision tree with at least 3 records in a leaf.
+        Trained on each chunk. Default: an entropy decision tree with at least 3 records in a leaf.
     capacity : int, default=12
-        Most members; K in [1]_. The newest stays, and beside it the best.
+        Maximum number of members; K in [1]_. The newest stays, and with it the best of the others.
     chunk_size : int, default=100
-        Records of a chunk. More make better members, fewer follow a drift sooner.
+        Records of a chunk. Larger chunks give better members, smaller ones follow a drift sooner.
     folds : int, default=5
-        Parts of the cross-validation by which the newest member is judged, since it knows its own chunk.
+        Folds of the cross-validation that gives the weight of the newest member, which was trained on its own chunk.
     budget : int, default=200
-        Steps per record that calls without a budget of their own spend, and that weighing spends. It matters to
-        anytime members only; others answer whole at any budget.
+        Steps per record for calls without a budget of their own, and for the computation of weights. It has an effect
+        on anytime members only; others take no steps.
     seed : int, default=0
         Seeds members that have a `random_state` or `seed` of None.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        The class labels. Those that appear later are appended.
+        Class labels. New ones are appended.
     n_features_in_ : int
         Features of a record.
     n_chunks_ : int
@@ -61,18 +61,19 @@ class WCEA(ChunkEnsemble):
     -----
     On the newest chunk of class shares p(c), with f_i(c | x) the probability that member i gives to the true class:
     w_i = MSE_r - MSE_i, MSE_i = mean (1 - f_i(c | x))^2, MSE_r = sum_c p(c) (1 - p(c))^2 (Eq. 6-8 of [1]_). Members
-    with w_i <= 0 are silent; if all are, the newest decides alone. Answers are the weighted mean of probabilities.
+    with w_i <= 0 do not vote; if no other is left, the newest decides alone. Probabilities are the weighted mean of
+    those of the members that vote.
 
-    A step is one step of every member that has a say, so its cost grows with their number. Under a deadline each gets
-    an equal share of the time. `predict` may run in many threads while one learns.
+    A step is one step of every member that votes, so its cost grows with their number. Under a deadline each gets an
+    equal share of the time. `predict` may run in many threads while one learns.
 
-    Records are gathered until a chunk is full; while the first one fills, a provisional member answers.
+    Records are collected until a chunk is full; while the first one fills, a provisional member classifies.
 
-    Every chunk is a fit: take a classifier that is quick to fit, such as a Bayes tree without learned metric and root
+    Every chunk is a fit: use a classifier that is quick to fit, such as a Bayes tree without learned metric and root
     model.
 
-    `save` takes ensembles of classifiers of anystream and of scikit-learn's decision trees. Of a decision tree a member
-    keeps no more than it needs to answer.
+    `save` stores ensembles of classifiers of anystream and of scikit-learn's decision trees. Of a decision tree a
+    member keeps only the nodes.
 
     References
     ----------
@@ -95,6 +96,7 @@ class WCEA(ChunkEnsemble):
     """
 
     kind: ClassVar[str] = "wcea"
+    file_version: ClassVar[int] = 2
 
     def __init__(
         self,
@@ -113,134 +115,143 @@ class WCEA(ChunkEnsemble):
         self.budget = budget
         self.seed = seed
 
-    # -- learning --------------------------------------------------------------------------------------------------
+    # -- learning ----------------------------------------------------------------------------------------------------
 
-    def _begin(self, n_features: int) -> None:
-        whole_number("capacity", self.capacity, 1)
-        whole_number("folds", self.folds, 2)
-        whole_number("budget", self.budget, 0)
-        super()._begin(n_features)
+    def default_estimator(self) -> DecisionTreeClassifier:
+        """Return an entropy tree with at least 3 records in a leaf."""
+        return DecisionTreeClassifier(criterion="entropy", min_samples_leaf=3)
+
+    def check_parameters(self) -> None:
+        """Check all parameters."""
+        super().check_parameters()
+        check_int("capacity", self.capacity, 1)
+        check_int("folds", self.folds, 2)
+        check_int("budget", self.budget)
+
+    def reset(self, n_features: int) -> None:
+        """Start without members."""
+        super().reset(n_features)
         self.committee_ = Committee()
         self._newest_chunk = (np.zeros((0, n_features)), np.zeros(0, dtype=np.int32))
 
-    def _default_estimator(self) -> BaseEstimator:
-        return DecisionTreeClassifier(criterion="entropy", min_samples_leaf=3)
+    def set_provisional(self, member: Member) -> None:
+        """Make a committee of the provisional member."""
+        self.committee_ = Committee((member,), np.ones(1))
 
-    def _learn_chunk(self, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
-        older = self.committee_.members if self.n_chunks_ else ()  # a provisional member leaves
-        self._add_member(older, rows, numbers, n_classes)
+    def learn_chunk(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Train a member and weight all members on the chunk."""
+        older = self.committee_.members if self.n_chunks_ else ()  # a provisional member is removed
+        self._add_member(older, records, numbers, n_classes)
 
     def _add_member(
-        self, older: Sequence[Member], rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int
+        self, older: Sequence[Member], records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int
     ) -> None:
-        newest = self._new_member()
-        newest.fit(rows, numbers, n_classes)
+        newest = self.new_member(self.n_chunks_)
+        newest.fit(records, numbers, n_classes)
         shares = np.bincount(numbers) / len(numbers)
-        at_random = float((shares * (1 - shares) ** 2).sum())  # MSE_r
-        losses = [self._cross_validated_loss(rows, numbers, n_classes, at_random)]
-        losses += [float(self._losses(member, rows, numbers, n_classes).mean()) for member in older]
-        weights = at_random - np.array(losses)
+        random_loss = float((shares * (1 - shares) ** 2).sum())  # MSE_r
+        losses = [self._cross_validated_loss(records, numbers, n_classes, random_loss)]
+        losses += [float(self._losses(member, records, numbers, n_classes).mean()) for member in older]
+        weights = random_loss - np.array(losses)
         kept = [0, *sorted(1 + np.argsort(-weights[1:], kind="stable")[: self.capacity - 1])]
         members = [newest, *older]
         self.committee_ = Committee(tuple(members[i] for i in kept), weights[kept])
-        self._newest_chunk = rows, numbers
+        self._newest_chunk = records, numbers
 
     def _losses(
-        self, member: Member, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int
+        self, member: Member, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int
     ) -> NDArray[np.float64]:
-        """(1 - f(c | x))^2 of each record."""
-        if isinstance(member, AnytimeMember):
-            proba = member.answer(rows, n_classes, Budget(steps=self.budget))[0]
-        else:
-            proba = member.proba(rows, n_classes)
+        """Return (1 - f(c | x))^2 of each record."""
+        proba = member.classify(records, n_classes, Budget(steps=self.budget)).proba
         return np.asarray((1 - proba[np.arange(len(numbers)), numbers]) ** 2)
 
     def _cross_validated_loss(
-        self, rows: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int, at_random: float
+        self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int, random_loss: float
     ) -> float:
         if len(numbers) < 2:
-            return at_random  # one record says nothing about how it would be answered
+            return random_loss  # one record cannot be held out
         folds = min(self.folds, len(numbers))
         fold = np.arange(len(numbers)) % folds
         loss = 0.0
-        for held_out in range(folds):
-            member = self._new_member()
-            member.fit(rows[fold != held_out], numbers[fold != held_out], n_classes)
-            loss += float(self._losses(member, rows[fold == held_out], numbers[fold == held_out], n_classes).sum())
+        for i in range(folds):
+            held_out = fold == i
+            member = self.new_member(self.n_chunks_)
+            member.fit(records[~held_out], numbers[~held_out], n_classes)
+            loss += float(self._losses(member, records[held_out], numbers[held_out], n_classes).sum())
         return loss / len(numbers)
 
-    def _answer_provisionally(self, member: Member) -> None:
-        self.committee_ = Committee((member,), np.ones(1))
+    def merge_states(self, models: Sequence[Self], class_maps: Sequence[NDArray[np.int32]]) -> None:
+        """Merge the ensembles of several streams.
 
-    @classmethod
-    def merge(cls, models: Sequence[Self]) -> Self:
-        """One ensemble from those of several streams; parameters are those of the first.
-
-        The newest chunks are put together and a new member is learned from them; the older members of all models,
-        weighed on that same data, are kept as far as the capacity allows. Members that never saw a class cannot vote
-        for it, so the parts should have met the same classes.
+        The newest chunks are joined and a new member is trained on them; the older members of all models are weighted
+        on the same records and kept as far as the capacity allows. Members cannot vote for a class that they were not
+        trained on, so the parts should contain the same classes.
         """
-        merged, maps = begin_merge(models)
-        merged._begin(merged.n_features_in_)
-        n_classes = len(merged.classes_)
-        learned = [(model, numbers) for model, numbers in zip(models, maps, strict=True) if model.n_chunks_]
+        self.reset(self.n_features_in_)
+        n_classes = len(self.classes_)
+        learned = [(model, numbers) for model, numbers in zip(models, class_maps, strict=True) if model.n_chunks_]
         if learned:
-            merged.n_chunks_ = max(model.n_chunks_ for model, _ in learned)
-            older = [m.renumbered(numbers) for model, numbers in learned for m in model.committee_.members[1:]]
-            rows = stacked(model._newest_chunk[0] for model, _ in learned)
+            self.n_chunks_ = max(model.n_chunks_ for model, _ in learned)
+            older = [m.renumber(numbers) for model, numbers in learned for m in model.committee_.members[1:]]
+            records = stack_records(model._newest_chunk[0] for model, _ in learned)
             newest = np.concatenate([numbers[model._newest_chunk[1]] for model, numbers in learned])
-            merged._add_member(older, rows, newest, n_classes)
-        for model, numbers in zip(models, maps, strict=True):
-            for rows, theirs in model._pending:
-                merged._learn(rows, numbers[theirs], n_classes)
-        return merged
+            self._add_member(older, records, newest, n_classes)
+        for model, class_map in zip(models, class_maps, strict=True):
+            for records, numbers in model._pending.blocks:
+                self.learn_records(records, class_map[numbers], n_classes)
 
-    # -- what the contract asks --------------------------------------------------------------------------------------
+    # -- classifying -------------------------------------------------------------------------------------------------
 
-    def _answer(
-        self, queries: NDArray[np.float64], budget: Budget
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
-        return self.committee_.answer(queries, len(self.classes_), budget)
+    def classify_records(self, records: NDArray[np.float64], budget: Budget) -> BatchResult:
+        """Classify with all members that vote."""
+        return self.committee_.classify(records, len(self.classes_), budget)
 
-    def _staged_proba(self, queries: NDArray[np.float64], stages: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
-        return self.committee_.staged(queries, len(self.classes_), stages)
+    def staged_proba(self, records: NDArray[np.float64], stages: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
+        """Yield the mean probabilities of the members after each stage."""
+        return self.committee_.staged_proba(records, len(self.classes_), stages)
 
-    def _open_query(self, row: NDArray[np.float64]) -> Query:
-        return CommitteeQuery.open(self.classes_, self.committee_, self.n_chunks_, self._checked_row(row))
+    def open_query(self, record: NDArray[np.float64]) -> Query:
+        """Open a query of each anytime member."""
+        committee = self.committee_
+        return CommitteeQuery.open(self.classes_, committee, self.n_chunks_, self.check_record(record))
 
-    def _resume_query(self, state: Any) -> Query:
-        return CommitteeQuery.resume(self.classes_, self.committee_, self.n_chunks_, state)
+    def resume_query(self, state: Any) -> Query:
+        """Resume a query of each anytime member."""
+        committee = self.committee_
+        return CommitteeQuery.resume(self.classes_, committee, self.n_chunks_, state)
 
-    # -- one record, and validation ------------------------------------------------------------------------------------
-
-    def _proba(self, rows: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
-        return self.committee_.answer(rows, n_classes, Budget(steps=self.budget))[0]
+    def records_proba(self, records: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probabilities at the default budget."""
+        return self.classify_records(records, Budget(steps=self.budget)).proba
 
     @property
     def _mutable_attributes(self) -> set[str]:
         return {"budget"}
 
-    # -- keeping -----------------------------------------------------------------------------------------------------
+    # -- saving ------------------------------------------------------------------------------------------------------
 
-    def _learned(self) -> tuple[dict[str, int], dict[str, NDArray[Any]], list[ModelFile]]:
-        facts, arrays, _ = super()._learned()
-        rows, numbers = self._newest_chunk
+    def dump_state(self) -> ModelState:
+        """Return members, weights, the newest chunk, pending records and counters."""
+        metadata, arrays = self.dump_chunks(self.committee_.members)
+        records, numbers = self._newest_chunk
         arrays |= {
             "weights": self.committee_.weights,
-            "newest_rows": padded(rows, self.n_features_in_),
+            "newest_records": pad_columns(records, self.n_features_in_),
             "newest_numbers": numbers,
         }
-        return facts, arrays, [member_to_part(member) for member in self.committee_.members]
+        return ModelState(metadata, arrays)
 
-    def _recall(self, file: ModelFile, parts: list[ModelFile], *, mapped: bool) -> None:
-        members = self._members_of(parts, mapped=mapped)
+    def restore_state(self, file: ModelFile, *, mapped: bool) -> None:
+        """Restore members, weights, the newest chunk, pending records and counters."""
+        n_classes, n_features = len(self.classes_), self.n_features_in_
+        members, own = restore_members(file, n_classes=n_classes, n_features=n_features, mapped=mapped)
         specs = {
             "weights": ArraySpec("float64", (len(members),), finite=True),
-            "newest_rows": ArraySpec("float64", ("newest", self.n_features_in_)),
-            "newest_numbers": ArraySpec("int32", ("newest",), low=0, high=len(self.classes_) - 1),
+            "newest_records": ArraySpec("float64", ("newest", n_features)),
+            "newest_numbers": ArraySpec("int32", ("newest",), low=0, high=n_classes - 1),
         }
-        arrays = self._recall_chunks(file, specs)
+        arrays = self.restore_chunks(own, specs)
         if not 1 <= len(members) <= self.capacity:
             raise ModelFileError(f"{file.path}: has {len(members)} members; save the model again")
-        self.committee_ = Committee(tuple(members), arrays["weights"].copy())
-        self._newest_chunk = arrays["newest_rows"].copy(), arrays["newest_numbers"].copy()
+        self.committee_ = Committee(members, arrays["weights"].copy())
+        self._newest_chunk = arrays["newest_records"].copy(), arrays["newest_numbers"].copy()
