@@ -1,1 +1,1 @@
-"""How well streams are answered in time."""
+"""On-time accuracy and memory of the stream runtime."""

@@ -1,19 +1,20 @@
-"""On-time accuracy under load: ours against classifiers that know no budget, behind the same queue and deadline.
+"""On-time accuracy under load: anystream against classifiers without a budget, with the same queue and deadline.
 
-Records arrive at 0.5 to 10 times the capacity of the slowest peer. An answer counts if it is right and in time; every
-arrival counts, answered or not. A peer answers at its natural cost, in batches like ours, with the faster of one thread
-and all, and with the better of two policies: `block` (everyone waits) and `shed_oldest` (the longest-waiting are given up).
+Records arrive at 0.5 to 10 times the capacity of the slowest peer. An answer counts if it is right and on time; every
+arrival counts, answered or not. A peer classifies at its natural cost, in batches of the same size as ours, with the
+faster of one thread and all, and with the better of two policies: `block` (all records wait) and `shed_oldest` (the
+oldest are dropped).
 
     python -m benchmarks.runtime.on_time                                   # pendigits, real time
     python -m benchmarks.runtime.on_time --all --plot on-time.png          # three data sets: some twelve minutes
-    python -m benchmarks.runtime.on_time --slowest RandomForest            # a harder load 1
-    python -m benchmarks.runtime.on_time --processor-time                  # on a machine that others use, too
+    python -m benchmarks.runtime.on_time --slowest RandomForest            # a higher load 1
+    python -m benchmarks.runtime.on_time --processor-time                  # on a machine with other work on it
 
-Every cell is the mean over some streams, with the deviation among them behind it. Streams differ in their arrivals and
-in the order of the records; models are fitted once. Which policy suits a peer at a load is seen on the first stream.
+Every cell is the mean over several streams, followed by the deviation among them. Streams differ in their arrivals and
+in the order of the records; models are fitted once. The policy of a peer at a load is chosen on the first stream.
 
-With ``--processor-time`` the clock counts the processor time of this process alone, and one thread answers: waiting for
-the next record takes no time, and what others do on the machine does not show.
+With ``--processor-time`` the clock counts the processor time of this process alone, and one thread classifies: waiting
+for the next record takes no time, and other work on the machine has no influence.
 """
 
 import argparse
@@ -35,15 +36,16 @@ from anystream.runtime import (
     Engine,
     FixedBudget,
     GainTable,
-    ItemQueue,
     MarginalGain,
+    NullSink,
     RealClock,
+    RecordQueue,
+    RepeatingSource,
     Replay,
     Summary,
     WaitingTime,
     at_times,
 )
-from anystream.runtime.simulation import EndlessRows, Nowhere
 from anystream.streams import DatasetNotFoundError, load_dataset
 from benchmarks.runtime.peers import all_peers, capacity, start_fitting
 from benchmarks.table import machine, print_table
@@ -52,17 +54,17 @@ from benchmarks.timing import StolenTime
 LOADS = (0.5, 1.0, 2.0, 5.0, 10.0)
 SEED = 0
 ALL = "pendigits,letter,covtype"
-_LENIENT = 50.0
+_LENIENCE = 50.0  # factor of a time limit on real time, where processor time is what counts
 OURS = {
     "bayes-tree": ["metric=auto", "root_model=auto"],
     "neighbors": ["search=inverted"],
     "locust": [],
 }
-"""Our models and their settings; "auto" is chosen by the model on its training data."""
+"""Our models and their settings; the model chooses "auto" on its training data."""
 
 
 class ProcessorClock:
-    """The processor time of this process; sleep is time that passes at once."""
+    """Processor time of this process; a sleep adds its time at once."""
 
     def __init__(self) -> None:
         self._slept = -time.process_time()
@@ -75,9 +77,9 @@ class ProcessorClock:
 
 
 class OnClock:
-    """A model whose deadlines are on another clock than that of native code, which looks at the real time.
+    """A model whose deadlines are on another clock than that of native code, which reads real time.
 
-    On a busy machine that is later by far; the steps of a batch are bounded all the same.
+    On a busy machine real time advances much faster, so time limits are extended; the steps of a batch still bound it.
     """
 
     def __init__(self, model: Any, clock: Clock) -> None:
@@ -87,17 +89,17 @@ class OnClock:
         return getattr(self._model, name)
 
     def classify(self, X: Any, *, budget: Budget) -> Any:
-        seconds = None if budget.until is None else _LENIENT * max(budget.until - self._clock.now(), 0.0)
+        seconds = None if budget.until is None else _LENIENCE * max(budget.until - self._clock.now(), 0.0)
         return self._model.classify(X, budget=Budget(steps=budget.steps, seconds=seconds, stop=budget.stop))
 
 
-class TimeIsUp(Exception):  # noqa: N818  it is no error
-    """The stream is over, and whoever still waits is late."""
+class StreamOver(Exception):  # noqa: N818  not an error
+    """The stream is over, and every record that still waits is late."""
 
 
 @dataclass
 class Result:
-    """What became of the streams of one load."""
+    """Summaries of the streams of one load."""
 
     method: str
     load: float
@@ -116,7 +118,7 @@ class Result:
     def deviation(self) -> float:
         return float(self.shares.std(ddof=1)) if len(self.summaries) > 1 else 0.0
 
-    def cells(self) -> str:
+    def format_cell(self) -> str:
         missed = 1.0 - np.mean([found.on_time / max(found.labelled, 1) for found in self.summaries])
         answered = [found for found in self.summaries if found.answered]
         waits = "/".join(
@@ -127,17 +129,17 @@ class Result:
 
 
 def run(model: Any, scheduler: Any, overflow: str, times: Any, X: Any, y: Any, options: Any) -> Summary:
-    """One stream through the engine."""
+    """Run one stream through the engine."""
     clock: Clock = ProcessorClock() if options.processor_time else RealClock()
-    within = parse_duration(options.within)
-    source = Replay(EndlessRows(X, y, len(times)), at_times(times), clock)
+    within_s = parse_duration(options.within)
+    source = Replay(RepeatingSource(X, y, len(times)), at_times(times), clock)
     engine = Engine(
         OnClock(model, clock) if options.processor_time else model,
         source,
-        Nowhere(),
+        NullSink(),
         scheduler=scheduler,
-        within=within,
-        queue=ItemQueue(options.queue, overflow),  # type: ignore[arg-type]
+        within_s=within_s,
+        queue=RecordQueue(options.queue, overflow),  # type: ignore[arg-type]
         clock=clock,
     )
     started: list[float] = []
@@ -145,27 +147,27 @@ def run(model: Any, scheduler: Any, overflow: str, times: Any, X: Any, y: Any, o
     def watch(turn: Any) -> None:
         if not started:
             started.append(turn.now)
-        if turn.now > started[0] + times[-1] + 4 * within:
-            raise TimeIsUp  # a peer that blocks would work off its backlog for minutes, all of it too late
+        if turn.now > started[0] + times[-1] + 4 * within_s:
+            raise StreamOver  # a peer that blocks would classify its backlog for minutes, all of it too late
 
     engine.watch(watch)
-    with suppress(TimeIsUp):
+    with suppress(StreamOver):
         engine.run()
-    engine.summary.labelled = len(times)  # records that never got in count as well
+    engine.summary.labelled = len(times)  # records that were never taken count as well
     return engine.summary
 
 
-def schedulers(model: Any, table: GainTable, within: float) -> dict[str, Any]:
-    """The three rules, new for each run."""
+def make_schedulers(model: Any, table: GainTable, within_s: float) -> dict[str, Any]:
+    """Return the three schedulers by name, new for each run."""
     return {
-        "DeadlineShare": DeadlineShare(most=model.budget),
+        "DeadlineShare": DeadlineShare(max_steps=model.budget),
         "MarginalGain": MarginalGain(table),
-        "WaitingTime": WaitingTime(within / 2, most=model.budget),
+        "WaitingTime": WaitingTime(within_s / 2, max_steps=model.budget),
     }
 
 
 def split(name: str) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """At most 20,000 records to train on, and at most 10,000 others."""
+    """Return at most 20,000 records of a data set for training, and at most 10,000 others."""
     data = load_dataset(name)
     order = np.random.default_rng(SEED).permutation(len(data.y))
     X, y = np.asarray(data.X, dtype=np.float64)[order], data.y[order]
@@ -174,28 +176,28 @@ def split(name: str) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
 
 
 def fit_ours(name: str, X: Any, y: Any, one_core: bool) -> tuple[Any, GainTable]:
-    """A model, and what more steps bring by a twin that a tenth of the training data was kept from."""
+    """Return a model of all training data, and the gain table of a model of nine tenths of it on the last tenth."""
     settings = [*OURS[name], "n_jobs=1"] if one_core else OURS[name]
     held = len(y) * 9 // 10
     twin = make_model(name, settings).fit(X[:held], y[:held])
     return make_model(name, settings).fit(X, y), GainTable.measure(twin, X[held:], y[held:])
 
 
-def streams(rate: float, options: Any, X: Any, y: Any) -> list[tuple[Any, Any, Any]]:
-    """Arrivals at random instants, records in a random order and their labels, for each seed."""
-    found = []
+def draw_streams(rate: float, options: Any, X: Any, y: Any) -> list[tuple[Any, Any, Any]]:
+    """Return random arrivals, records in a random order and their labels, for each seed."""
+    streams = []
     for seed in range(options.seeds):
         dice = np.random.default_rng(seed)
         times = np.sort(dice.uniform(0.0, options.seconds, max(round(rate * options.seconds), 1)))
         order = dice.permutation(len(y))
-        found.append((times, X[order], y[order]))
-    return found
+        streams.append((times, X[order], y[order]))
+    return streams
 
 
-def one_dataset(name: str, options: Any) -> dict[str, list[Result]]:
-    """Every method at every load; by the peer whose capacity is load 1."""
+def measure_dataset(name: str, options: Any) -> dict[str, list[Result]]:
+    """Return the results of every method at every load, by the peer whose capacity is load 1."""
     train, test = split(name)
-    one_core, within = options.processor_time, parse_duration(options.within)
+    one_core, within_s = options.processor_time, parse_duration(options.within)
     only = options.peers.split(",") if options.peers else None
     print(f"{name}: fitting the models", file=sys.stderr)
     fitting = start_fitting(*train, seed=SEED, only=only)
@@ -203,9 +205,9 @@ def one_dataset(name: str, options: Any) -> dict[str, list[Result]]:
     peers = all_peers(fitting, np.unique(train[1]), test[0], one_core=one_core)
     timer = time.process_time if one_core else time.perf_counter
     rates = {peer: capacity(found, test[0], timer) for peer, found in peers.items()}
-    at_rest = {peer: float((peers[peer].classify(test[0], budget=None).labels == test[1]).mean()) for peer in peers} | {
-        model: float((found.predict(test[0]) == test[1]).mean()) for model, (found, _) in ours.items()
-    }
+    unhurried = {
+        peer: float((peers[peer].classify(test[0], budget=None).labels == test[1]).mean()) for peer in peers
+    } | {model: float((found.predict(test[0]) == test[1]).mean()) for model, (found, _) in ours.items()}
     tables: dict[str, list[Result]] = {}
     for slowest in options.slowest.split(",") if options.slowest else [min(rates, key=lambda peer: rates[peer])]:
         results = tables[slowest] = []
@@ -213,11 +215,11 @@ def one_dataset(name: str, options: Any) -> dict[str, list[Result]]:
         shares = []
         for load in options.loads:
             print(f"{name}, load {load:g} of {slowest}", file=sys.stderr)
-            given = streams(load * rates[slowest], options, *test)
+            given = draw_streams(load * rates[slowest], options, *test)
             for model_name, (model, table) in ours.items():
-                for rule in schedulers(model, table, within):
+                for rule in make_schedulers(model, table, within_s):
                     found = [
-                        run(model, schedulers(model, table, within)[rule], "answer_now", *stream, options)
+                        run(model, make_schedulers(model, table, within_s)[rule], "answer_now", *stream, options)
                         for stream in given
                     ]
                     results.append(Result(f"{model_name}, {rule}", load, found))
@@ -230,12 +232,12 @@ def one_dataset(name: str, options: Any) -> dict[str, list[Result]]:
                 found += [run(peer, FixedBudget(1), overflow, *stream, options) for stream in given[1:]]
                 results.append(Result(peer_name, load, found))
             shares.append(f"{load:g} x {stolen.share():.1%}")
-        _print(name, results, options, rates, slowest, at_rest, ", ".join(shares), len(train[1]), len(test[1]))
+        _print(name, results, options, rates, slowest, unhurried, ", ".join(shares), len(train[1]), len(test[1]))
     return tables
 
 
 def _print(
-    name: str, results: list[Result], options: Any, rates: Any, slowest: str, at_rest: Any, stolen: str, *n: int
+    name: str, results: list[Result], options: Any, rates: Any, slowest: str, unhurried: Any, stolen: str, *n: int
 ) -> None:
     found = {(result.method, result.load): result for result in results}
     methods = list(dict.fromkeys(result.method for result in results))
@@ -243,12 +245,14 @@ def _print(
     rows = []
     for method in methods:
         at = {load: found[method, load] for load in options.loads}
-        cells = [at[load].cells() + (" *" if at[load].on_time_accuracy == best[load] else "") for load in options.loads]
-        rows.append([method, f"{100 * at_rest[method.partition(',')[0]]:.2f}", *cells])
+        cells = [
+            at[load].format_cell() + (" *" if at[load].on_time_accuracy == best[load] else "") for load in options.loads
+        ]
+        rows.append([method, f"{100 * unhurried[method.partition(',')[0]]:.2f}", *cells])
     print_table(
-        f"{name}: on-time accuracy, % of all arrivals ± deviation (waiting p50/p99; late or never answered); "
+        f"{name}: on-time accuracy, % of all arrivals ± deviation (waiting p50/p99; late or not answered); "
         "* the best of a load",
-        ["method", "without hurry", *(f"{load:g} x" for load in options.loads)],
+        ["method", "without deadlines", *(f"{load:g} x" for load in options.loads)],
         rows,
         [
             f"{n[0]} training and {n[1]} test records; due within {options.within}; queue {options.queue}; "
@@ -273,7 +277,7 @@ def _draw(found: dict[str, dict[str, list[Result]]], loads: list[float], path: s
     for axes, (title, results) in zip(drawn, panels, strict=True):
         for method in dict.fromkeys(result.method for result in results):
             if "," in method and not method.endswith("DeadlineShare"):
-                continue  # one rule is enough to see; the table has them all
+                continue  # one scheduler is enough in a picture; the table has all of them
             mine = [result for result in results if result.method == method]
             axes.errorbar(
                 loads,
@@ -289,30 +293,32 @@ def _draw(found: dict[str, dict[str, list[Result]]], loads: list[float], path: s
         axes.set_xticks(loads, [f"{load:g}" for load in loads])
         axes.minorticks_off()
         axes.grid(alpha=0.3)
-    drawn[0].set_ylabel("right and in time, % of all arrivals")
+    drawn[0].set_ylabel("right and on time, % of all arrivals")
     figure.legend(*drawn[0].get_legend_handles_labels(), loc="outside right center")
     figure.savefig(path)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--all", action="store_true", help=f"the data sets {ALL} instead of one")
-    parser.add_argument("--datasets", help="names with commas between them; by default pendigits")
-    parser.add_argument("--seconds", type=float, default=0.4, help="of each stream")
-    parser.add_argument("--seeds", type=int, default=3, help="streams of each load")
-    parser.add_argument("--within", default="50ms")
-    parser.add_argument("--queue", type=int, default=2_000)
-    parser.add_argument("--peers", help="only these, as names with commas between them")
-    parser.add_argument("--models", default=",".join(OURS), help="which of ours")
-    parser.add_argument("--slowest", help="load 1 is the capacity of this peer instead; several give several tables")
+    parser.add_argument("--all", action="store_true", help=f"use the data sets {ALL} instead of one")
+    parser.add_argument("--datasets", help="names of data sets, separated by commas; default: pendigits")
+    parser.add_argument("--seconds", type=float, default=0.4, help="length of each stream")
+    parser.add_argument("--seeds", type=int, default=3, help="number of streams per load")
+    parser.add_argument("--within", default="50ms", help="time from arrival to the deadline")
+    parser.add_argument("--queue", type=int, default=2_000, help="capacity of the queue, in records")
+    parser.add_argument("--peers", help="names of the peers to run, separated by commas; default: all")
+    parser.add_argument("--models", default=",".join(OURS), help="names of our models to run, separated by commas")
+    parser.add_argument(
+        "--slowest", help="peer whose capacity is load 1; several give several tables; default: the slowest"
+    )
     parser.add_argument("--loads", type=lambda text: [float(load) for load in text.split(",")], default=list(LOADS))
-    parser.add_argument("--processor-time", action="store_true", help="on the processor time of one thread")
-    parser.add_argument("--plot", help="also draw into this file")
+    parser.add_argument("--processor-time", action="store_true", help="measure in the processor time of one thread")
+    parser.add_argument("--plot", help="draw the results into this file")
     options = parser.parse_args()
     found = {}
     for name in (options.datasets or (ALL if options.all else "pendigits")).split(","):
         try:
-            found[name] = one_dataset(name, options)
+            found[name] = measure_dataset(name, options)
         except (DatasetNotFoundError, ValueError) as error:
             print(f"{name} is skipped: {error}", file=sys.stderr)
     if options.plot and found:

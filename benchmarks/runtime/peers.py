@@ -1,4 +1,4 @@
-"""Classifiers that know no budget, behind the face that the engine asks for."""
+"""Classifiers without a budget, with the interface that the engine needs."""
 
 import sys
 import time
@@ -12,12 +12,12 @@ from threadpoolctl import threadpool_limits
 
 from anystream.anytime.answer import Answer
 
-_LONGEST_FIRST = ["river ARF", "HistGradientBoosting", "river HoeffdingTree", "RandomForest", "k-NN", "GaussianNB"]
-BATCH = 256  # records of a batch in which capacity is measured
+_SLOWEST_FIRST = ["river ARF", "HistGradientBoosting", "river HoeffdingTree", "RandomForest", "k-NN", "GaussianNB"]
+BATCH = 256  # records per batch when capacity is measured
 
 
 class Peer:
-    """A classifier that answers a batch at its own cost, whatever the budget, with one thread or with all."""
+    """A classifier that classifies a batch at its own cost, whatever the budget, with one thread or with all."""
 
     def __init__(self, model: Any, n_features: int, classes: Any, threads: int | None) -> None:
         self.model = model
@@ -36,7 +36,7 @@ class Peer:
 
 
 class River:
-    """One of river's classifiers under scikit-learn's names."""
+    """A classifier of river with the methods of scikit-learn."""
 
     def __init__(self, model: Any, classes: Any) -> None:
         self.model = model
@@ -56,28 +56,28 @@ class River:
 
 
 def start_fitting(X: Any, y: Any, *, seed: int, only: list[str] | None) -> dict[str, Future[Any]]:
-    """Peers by name, while processes of their own fit them."""
+    """Start to fit the peers in processes of their own; return their futures by name."""
     names = [name for name in _makers(seed) if only is None or name in only]
     pool = ProcessPoolExecutor(2, mp_context=get_context("spawn"))  # threads of OpenMP do not survive a fork
-    fitting = {name: pool.submit(fit_peer, name, seed, X, y) for name in sorted(names, key=_LONGEST_FIRST.index)}
+    fitting = {name: pool.submit(fit_peer, name, seed, X, y) for name in sorted(names, key=_SLOWEST_FIRST.index)}
     pool.shutdown(wait=False)
     return {name: fitting[name] for name in names}
 
 
 def fit_peer(name: str, seed: int, X: Any, y: Any) -> Any:
-    """A fitted model, or None if its package is absent."""
+    """Return a fitted model, or None if its package is not installed."""
     model = _makers(seed)[name]()
     if model is None:
         return None
     if name.startswith("river"):
         model = River(model, np.unique(y))
-    with threadpool_limits(1):  # threads that spin for each other take minutes on a busy machine
+    with threadpool_limits(1):  # spinning threads take minutes on a busy machine
         return model.fit(X, y)
 
 
 def all_peers(fitting: dict[str, Future[Any]], classes: Any, test: Any, *, one_core: bool) -> dict[str, Peer]:
-    """The fitted peers by name, each with the number of threads that answers a batch sooner."""
-    fitted = {name: found.result() for name, found in fitting.items()}  # nothing is measured while others work
+    """Return the fitted peers by name, each with the number of threads that is faster for a batch."""
+    fitted = {name: found.result() for name, found in fitting.items()}  # measure only after all are fitted
     peers = {}
     for name, model in fitted.items():
         if model is None:
@@ -95,7 +95,7 @@ def all_peers(fitting: dict[str, Future[Any]], classes: Any, test: Any, *, one_c
 
 
 def capacity(peer: Any, X: Any, timer: Any, repeats: int = 5) -> float:
-    """Records per second in batches of 256, the best of some repeats."""
+    """Return the records per second in batches of 256, the best of several repeats."""
     rows = X[np.arange(BATCH) % len(X)]
     best = np.inf
     for _ in range(repeats):
