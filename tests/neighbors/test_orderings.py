@@ -1,14 +1,15 @@
-"""The native orderings are those of the plain references."""
+"""The native orderings equal the plain references."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference.neighbors_orderings import drop, simple_rank
+from neighbors_cases import squared_distances
 
 from anystream import _native
 from anystream.neighbors import AnytimeNeighborsClassifier
 from anystream.neighbors.orderings import ORDERINGS
+from reference.neighbors_orderings import drop, simple_rank
 
 
 def native_order(name, X, y, n_classes, threads=1):
@@ -26,27 +27,23 @@ def labelled_points(draw):
     return X, rng.integers(0, n_classes, n), n_classes
 
 
-def distances(X):
-    return ((X[:, None] - X[None]) ** 2).sum(axis=2)
-
-
 @settings(max_examples=80)
 @given(case=labelled_points())
-def test_simple_rank_is_the_papers(case):
+def test_simple_rank_equals_the_reference(case):
     X, y, n_classes = case
-    assert native_order("simple_rank", X, y, n_classes).tolist() == simple_rank(distances(X), y, n_classes)
+    assert native_order("simple_rank", X, y, n_classes).tolist() == simple_rank(squared_distances(X, X), y, n_classes)
 
 
 @settings(max_examples=60)
 @given(case=labelled_points(), variant=st.integers(1, 3))
-def test_drop_is_the_plain_one(case, variant):
+def test_drop_equals_the_reference(case, variant):
     X, y, n_classes = case
-    assert native_order(f"drop{variant}", X, y, n_classes).tolist() == drop(distances(X), y, variant)
+    assert native_order(f"drop{variant}", X, y, n_classes).tolist() == drop(squared_distances(X, X), y, variant)
 
 
 @settings(max_examples=40)
 @given(case=labelled_points(), name=st.sampled_from(["greedy", "simple_rank", "drop3"]))
-def test_an_order_names_everyone_once_on_any_number_of_threads(case, name):
+def test_an_order_is_the_same_permutation_on_any_number_of_threads(case, name):
     X, y, n_classes = case
     order = native_order(name, X, y, n_classes)
     assert sorted(order.tolist()) == list(range(len(X)))
@@ -54,19 +51,19 @@ def test_an_order_names_everyone_once_on_any_number_of_threads(case, name):
 
 
 @pytest.mark.parametrize("name", list(ORDERINGS))
-def test_a_good_order_beats_chance_and_all_end_alike(name):
+def test_good_orders_beat_a_random_one_and_all_orders_end_with_the_same_labels(name):
     rng = np.random.default_rng(0)
     X = rng.random((3000, 2))
     y = (((X - 0.5) ** 2).sum(axis=1) < 0.09).astype(int)
     model = AnytimeNeighborsClassifier(ordering=name).fit(X[:600], y[:600])
-    chance = AnytimeNeighborsClassifier(ordering="random").fit(X[:600], y[:600])
-    early = {each: (each.predict(X[600:], budget=40) == y[600:]).mean() for each in (model, chance)}
+    at_random = AnytimeNeighborsClassifier(ordering="random").fit(X[:600], y[:600])
+    early = {each: (each.predict(X[600:], budget=40) == y[600:]).mean() for each in (model, at_random)}
     if name in ("greedy", "simple_rank"):
-        assert early[model] > early[chance] + 0.02
-    assert np.array_equal(model.predict(X[600:], budget=10**6), chance.predict(X[600:], budget=10**6))
+        assert early[model] > early[at_random] + 0.02
+    assert np.array_equal(model.predict(X[600:], budget=10**6), at_random.predict(X[600:], budget=10**6))
 
 
-def test_the_order_can_be_stopped():
+def test_ordering_can_be_stopped():
     rng = np.random.default_rng(0)
     stop = _native.StopToken()
     stop.set()

@@ -1,4 +1,4 @@
-"""The scan of rounded blocks gives the neighbours that plain float64 arithmetic gives."""
+"""The scan of rounded blocks finds the neighbours that plain float64 arithmetic finds."""
 
 import os
 import subprocess
@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
-from tests.reference.neighbors_scan import distances, nearest
 
 from anystream import _native
+from reference.neighbors_scan import distances, nearest
 
 NORMS = ["euclidean", "manhattan", "chebyshev", "mixed"]
 
 
-def store_of(rows, norm="euclidean", categorical=0):
+def make_store(rows, norm="euclidean", categorical=0):
     store = _native.BlockStore(rows.shape[1], norm, categorical)
     store.assign(np.ascontiguousarray(rows))
     return store
@@ -35,14 +35,14 @@ def cases(draw):
         values = draw(arrays(np.float64, (n + 1, d), elements=st.floats(-1e6, 1e6), fill=st.just(0.5)))
     elif kind == "far":
         values = 1e9 + rng.normal(size=(n + 1, d))
-    elif kind == "close":  # differences that the blocks cannot see
+    elif kind == "close":  # differences below the precision of the blocks
         values = values.astype(float) * 1e-9 + rng.normal(size=d) * 1e3
     elif kind == "missing":
         values[rng.random(values.shape) < 0.3] = np.nan
-    elif kind == "holes":  # most values are missing, and the rest needs more digits than a block holds
+    elif kind == "holes":  # the majority of values is missing, and the rest needs more digits than a block holds
         values = rng.normal(size=values.shape) * 10.0 ** rng.integers(-2, 3, d)
         values[rng.random(values.shape) < 0.6] = np.nan
-    elif kind == "codes":  # categories that a block cannot tell apart
+    elif kind == "codes":  # categories that are equal in a block's precision
         values = rng.choice([1000.0, 1001.0, 1002.0, 1e50, 2e50, -1e50], size=values.shape)
     return values[0], values[1:], draw(st.integers(1, 5)), draw(st.sampled_from(NORMS))
 
@@ -53,7 +53,7 @@ def test_scan_equals_plain_distances(case):
     x, rows, k, norm = case
     categorical = rows.shape[1] // 2 if norm == "mixed" else 0
     plain = distances(x, rows, norm, categorical)
-    position, distance = store_of(rows, norm, categorical).nearest(x, k)
+    position, distance = make_store(rows, norm, categorical).nearest(x, k)
     assert_allclose(distance, np.sort(plain)[:k], rtol=1e-12)
     assert_allclose(plain[position], distance, rtol=1e-12)
     if np.array_equal(rows, np.round(rows)) and np.abs(rows).max() < 1e6 and norm != "mixed":  # ties are exact
@@ -62,9 +62,9 @@ def test_scan_equals_plain_distances(case):
 
 @settings(max_examples=100, deadline=None)
 @given(case=cases())
-def test_all_pairs_equal_one_query_each(case):
+def test_the_neighbours_of_all_pairs_equal_those_of_one_query_each(case):
     _, rows, k, norm = case
-    store = store_of(rows, norm)
+    store = make_store(rows, norm)
     position = np.empty((len(rows), k), np.int64)
     distance = np.empty((len(rows), k))
     store.all_nearest(k, 2, position, distance)
@@ -74,13 +74,13 @@ def test_all_pairs_equal_one_query_each(case):
         expected = list(zip(away[keep], found[keep], strict=True))[:k]
         got = [(a, p) for a, p in zip(distance[i], position[i], strict=True) if p >= 0]
         assert len(got) == min(k, len(rows) - 1)
-        if i in found:  # else more than k + 1 are as near as the vector itself
+        if i in found:  # else more than k + 1 vectors are as near as the vector itself
             assert got == expected
 
 
 @settings(max_examples=100, deadline=None)
 @given(seed=st.integers(0, 10**6), d=st.sampled_from([1, 5, 20]), steps=st.integers(1, 80))
-def test_appending_and_removing_is_the_same_as_assigning(seed, d, steps):
+def test_appending_and_removing_equals_assigning(seed, d, steps):
     rng = np.random.default_rng(seed)
     store = _native.BlockStore(d)
     rows: list[np.ndarray] = []
@@ -104,14 +104,14 @@ def test_appending_and_removing_is_the_same_as_assigning(seed, d, steps):
 
 def test_huge_and_tiny_values_keep_their_order():
     rows = np.array([[1e99, 0.0], [-1e99, 0.0], [1e-99, 1e-99], [0.0, 0.0]])
-    store = store_of(rows)
+    store = make_store(rows)
     assert store.nearest(np.array([1e-99, 0.0]), 2)[0].tolist() == [2, 3]
     assert store.nearest(np.array([9e98, 5.0]), 1)[0].tolist() == [0]
 
 
-def test_a_range_of_positions_is_respected():
+def test_a_scan_can_be_limited_to_a_range_of_positions():
     rows = np.arange(100.0).reshape(-1, 1)
-    store = store_of(rows)
+    store = make_store(rows)
     assert store.nearest(np.array([3.2]), 2, 20, 70)[0].tolist() == [20, 21]
     assert store.nearest(np.array([99.0]), 1, 5, 38)[0].tolist() == [37]
     assert store.nearest(np.array([99.0]), 1, 7, 7)[0].size == 0
@@ -138,8 +138,8 @@ def test_every_isa_level_gives_the_same_neighbours(level):
     assert outputs[0] == outputs[1]
 
 
-def test_wrong_shapes_are_refused():
-    store = store_of(np.zeros((3, 2)))
+def test_wrong_shapes_are_errors():
+    store = make_store(np.zeros((3, 2)))
     with pytest.raises(ValueError, match="number of features is 3, expected 2"):
         store.nearest(np.zeros(3), 1)
     with pytest.raises(IndexError, match="vector 3 of 3"):

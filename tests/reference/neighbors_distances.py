@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 def dtw(x: NDArray[np.float64], e: NDArray[np.float64], band: int) -> float:
-    """The least cost of a warping path with |i - j| <= band."""
+    """Return the minimum cost of a warping path with |i - j| <= band."""
     n = len(x)
     cost = np.full((n + 1, n + 1), np.inf)
     cost[0, 0] = 0.0
@@ -21,12 +21,12 @@ def dtw(x: NDArray[np.float64], e: NDArray[np.float64], band: int) -> float:
 
 
 def rotation(x: NDArray[np.float64], e: NDArray[np.float64]) -> float:
-    """The least Euclidean distance over all circular shifts."""
+    """Return the minimum Euclidean distance over all circular shifts."""
     return float(min(np.linalg.norm(x - np.roll(e, shift)) for shift in range(len(e))))
 
 
 def edit(a: Sequence[Any], b: Sequence[Any]) -> int:
-    """Insertions, deletions and replacements."""
+    """Return the minimum number of insertions, deletions and replacements."""
     row = list(range(len(b) + 1))
     for i, symbol in enumerate(a):
         row, above = [i + 1], row
@@ -36,7 +36,7 @@ def edit(a: Sequence[Any], b: Sequence[Any]) -> int:
 
 
 def gower(x: NDArray[np.float64], e: NDArray[np.float64], ranges: NDArray[np.float64], categorical: list[int]) -> float:
-    """The mean over features of 0 or 1 for categories and |x - e| / range for numbers."""
+    """Return the mean over features of 0 or 1 for categories and |x - e| / range for numbers."""
     parts = np.abs(x - e) / np.where(ranges > 0, ranges, 1.0)
     parts[categorical] = x[categorical] != e[categorical]
     return float(parts.mean())

@@ -1,4 +1,4 @@
-"""Nearest vectors the plain way: every distance in float64, sorted by distance and then by index."""
+"""Nearest vectors by exhaustive search: every distance in float64, sorted by distance and then by index."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 def distances(
     x: NDArray[np.float64], rows: NDArray[np.float64], norm: str, categorical: int = 0
 ) -> NDArray[np.float64]:
-    """Distances of x to each row; a missing value is left out and the rest weighted up by d / present ones."""
+    """Return the distance of x to each row; missing values are left out, the rest is weighted up by d / n_present."""
     d = rows.shape[1]
     difference = np.abs(rows - x)
     if norm == "mixed":
@@ -27,5 +27,5 @@ def distances(
 
 
 def nearest(found: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """The places of the k smallest distances, ties by the lower place."""
+    """Return the positions of the k smallest distances; ties go to the lower position."""
     return np.argsort(found, kind="stable")[:k].astype(np.int64)

@@ -1,0 +1,75 @@
+"""Learning further records: the exemplars stay ordered, windows evict the oldest, and exhausted results stay exact."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from neighbors_cases import make_stream, squared_distances
+
+from anystream.neighbors import AnytimeNeighborsClassifier
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    first=st.integers(1, 60),
+    more=st.integers(0, 120),
+    window=st.sampled_from([None, 1, 7, 50]),
+    search=st.sampled_from(["ordered", "inverted"]),
+)
+def test_exemplars_are_the_records_learned_and_exhausted_results_are_exact(seed, first, more, window, search):
+    X, y = make_stream(seed, first + more)
+    model = AnytimeNeighborsClassifier(window=window, search=search, ordering="simple_rank").fit(X[:first], y[:first])
+    if more:
+        model.partial_fit(X[first:], y[first:])
+    records, labels, serials = model.exemplars_.export()
+    size = len(X) if window is None else min(window, len(X))
+    kept = np.sort(serials)
+    assert len(kept) == size
+    assert np.array_equal(np.diff(kept), np.ones(size - 1))  # the newest, without a gap
+    shift = len(X) - 1 - kept[-1]  # fit drops records beyond the window before they get a serial
+    assert np.array_equal(records, X[serials + shift])
+    assert np.array_equal(model.classes_[labels], y[serials + shift])
+    setup = model.exemplars_.setup
+    assert sorted(labels[:setup]) == sorted(set(labels.tolist()))  # one of each class in front
+    Q, _ = make_stream(seed + 1, 20)
+    newest = X[len(X) - size :]
+    plain = squared_distances(Q, newest).argmin(axis=1)
+    assert np.array_equal(model.predict(Q, budget=10**6), y[len(X) - size :][plain])
+
+
+def test_a_new_exemplar_is_inserted_early_if_it_helps():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = (X[:, 0] > 5).astype(int)
+    X[:4], y[:4] = [[30.0, 0.0], [31.0, 0.0], [0.0, 0.0], [0.1, 0.0]], [1, 1, 0, 0]
+    model = AnytimeNeighborsClassifier(ordering="simple_rank").fit(X, y)
+    island = np.array([[9.0, 9.0], [9.1, 9.0], [9.0, 9.1], [9.1, 9.1], [9.2, 9.0], [9.0, 9.2]])
+    model.partial_fit(island, np.ones(6, int))
+    serials = model.exemplars_.export().serials.tolist()
+    assert min(serials.index(400 + i) for i in range(6)) < 40  # not behind all 400
+    assert model.predict([[9.05, 9.05]], budget=40).tolist() == [1]
+
+
+def test_a_growing_stream_is_ordered_again_whatever_its_batches():
+    X, y = make_stream(3, 700, classes=8)
+    Q, truth = make_stream(3, 3000, classes=8)
+    early = {}
+    for ordering in ("simple_rank", "random"):
+        model = AnytimeNeighborsClassifier(ordering=ordering)
+        for first in range(0, 700, 100):
+            model.partial_fit(X[first : first + 100], y[first : first + 100])
+        early[ordering] = (model.predict(Q, budget=16) == truth).mean()
+        at_once = AnytimeNeighborsClassifier(ordering=ordering).partial_fit(X, y)
+        for mine, other in zip(model.exemplars_.export(), at_once.exemplars_.export(), strict=True):
+            assert np.array_equal(mine, other)  # whatever the batches
+    assert early["simple_rank"] > early["random"] + 0.02
+
+
+@pytest.mark.parametrize("parameters", [{}, {"metric": "rotation"}, {"search": "inverted"}])
+def test_memory_stays_within_max_bytes(parameters):
+    model = AnytimeNeighborsClassifier(max_bytes=200_000, **parameters)
+    for seed in range(6):
+        model.partial_fit(*make_stream(seed, 400, d=4))
+        assert model.memory_bytes_ <= 200_000
+    assert len(model.exemplars_) > 150
