@@ -1,4 +1,4 @@
-"""One record against the clock: an answer at once, a better one while there is time."""
+"""One record with a deadline: an answer at once, a better one while there is time."""
 
 import time
 
@@ -19,5 +19,5 @@ query.refine(Budget(until=deadline))
 print(f"after 200 us:   {query.label} with probability {query.proba.max():.2f}, {query.steps} steps")
 
 query.refine()
-print(f"in the end:     {query.label} with probability {query.proba.max():.2f}, {query.steps} steps")
-print(f"the truth:      {y[held_out]}")
+print(f"exhausted:      {query.label} with probability {query.proba.max():.2f}, {query.steps} steps")
+print(f"true label:     {y[held_out]}")

@@ -1,4 +1,4 @@
-"""What a query sees of the trees as it is refined: entries as ellipses, objects as dots, in three pictures."""
+"""Frontier of a query as it is refined: entries as ellipses, records as dots, in three pictures."""
 
 import sys
 
@@ -15,7 +15,7 @@ X = np.vstack(
     ]
 )
 y = np.repeat(["a", "b", "c"], 150)
-model = BayesTreeClassifier(metric=None, root_model=None).fit(X, y)  # in the space of the data
+model = BayesTreeClassifier(metric=None, root_model=None).fit(X, y)  # entries lie in the space of the data
 print(model.tree_.describe())
 
 figure, panels = pyplot.subplots(1, 3, figsize=(13, 4), layout="constrained", sharex=True, sharey=True)

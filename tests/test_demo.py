@@ -1,3 +1,5 @@
+"""The demonstration: its streams in simulated time, its tables, and the whole in real time."""
+
 import sys
 
 import numpy as np
@@ -5,10 +7,11 @@ import pytest
 from rich.console import Console
 
 from anystream.anytime.curve import AnytimeCurve
+from anystream.demo import run_demo
 from anystream.demo.__main__ import main
-from anystream.demo.live import EVERY_S, Moments, panel
-from anystream.demo.loads import DEADLINE_S, LOADS, STEPS, Load, bursty_arrivals, run_load
-from anystream.demo.tables import curve_table, load_table, verdict
+from anystream.demo.live import INTERVAL_S, RecentHistory, history_table
+from anystream.demo.loads import DEADLINE_S, LOADS, STEPS, Load, draw_bursty_arrivals, run_load
+from anystream.demo.tables import curve_table, describe_load, load_table
 from anystream.runtime import MachineCost, SimulatedClock, Summary
 from anystream.runtime.simulation import SimulatedModel
 from runtime.models import Threshold
@@ -17,8 +20,8 @@ STEP_S = 1e-5
 CAPACITY = 1 / (STEPS * STEP_S)
 
 
-def run(factor, watch=lambda way, load, turn: None, seconds=2.0):
-    """A load in simulated time; a machine that does `CAPACITY` records a second at the full budget."""
+def run(factor, observer=lambda policy, load, turn: None, seconds=2.0):
+    """Run a load in simulated time, on a machine that classifies `CAPACITY` records per second at the full budget."""
     clocks = []
 
     def clock():
@@ -33,20 +36,28 @@ def run(factor, watch=lambda way, load, turn: None, seconds=2.0):
 
     X = np.where(np.arange(50) % 2, 1.0, -1.0)[:, np.newaxis]
     y = (X[:, 0] > 0).astype(int)
-    times = bursty_arrivals(factor * CAPACITY, seconds, np.random.default_rng(0))
-    return run_load(OnLastClock(STEPS), X, y, factor, capacity=CAPACITY, times=times, watch=watch, clock=clock)
+    return run_load(
+        OnLastClock(STEPS),
+        X,
+        y,
+        factor,
+        capacity=CAPACITY,
+        arrival_times_s=draw_bursty_arrivals(factor * CAPACITY, seconds, np.random.default_rng(0)),
+        observer=observer,
+        clock_class=clock,
+    )
 
 
 @pytest.mark.parametrize("factor", LOADS)
-def test_every_arrival_is_accounted_for_both_ways(factor):
+def test_every_arrival_is_accounted_for_under_both_policies(factor):
     load = run(factor)
-    for found in (load.anytime, load.fixed):
-        assert found.taken == load.arrivals == found.answered + found.shed
-        assert found.on_time + found.late == found.answered
+    for summary in (load.anytime, load.fixed):
+        assert summary.taken == load.n_records == summary.answered + summary.shed
+        assert summary.on_time + summary.late == summary.answered
     assert load.anytime.shed == 0
 
 
-def test_a_share_of_the_time_keeps_everyone_in_time_and_a_fixed_budget_does_not():
+def test_a_share_of_the_time_answers_every_record_in_time_and_a_fixed_budget_does_not():
     loads = [run(factor) for factor in LOADS]
     assert all(load.share(load.anytime.on_time) == 1.0 for load in loads)
     in_time = [load.share(load.fixed.on_time) for load in loads]
@@ -59,7 +70,7 @@ def test_a_share_of_the_time_keeps_everyone_in_time_and_a_fixed_budget_does_not(
 
 
 def test_arrivals_are_seeded_and_bursty():
-    first, again = (bursty_arrivals(2000, 3.0, np.random.default_rng(5)) for _ in range(2))
+    first, again = (draw_bursty_arrivals(2000, 3.0, np.random.default_rng(5)) for _ in range(2))
     np.testing.assert_array_equal(first, again)
     assert np.all(np.diff(first) >= 0)
     assert abs(len(first) - 6000) < 5 * np.sqrt(6000)
@@ -67,27 +78,28 @@ def test_arrivals_are_seeded_and_bursty():
     assert per_slot.var() > 5 * per_slot.mean()  # a plain Poisson process has variance = mean
 
 
-def test_the_live_panel_shows_what_happened_since_the_last_look():
-    moments = Moments()
+def test_the_live_table_shows_what_happened_in_each_interval():
+    history = RecentHistory()
     shown = []
 
-    def watch(way, load, turn):
-        if moments.see(way, load, turn):
-            shown.append((way, {name: values[-1] for name, values in moments.rows.items()}))
+    def observe(policy, load, turn):
+        if history.observe(policy, load, turn):
+            shown.append((policy, {name: values[-1] for name, values in history.measures.items()}))
 
-    load = run(2.0, watch)
-    ours = [row for way, row in shown if way == "anytime"]
-    assert 10 <= len(ours) <= 2.0 / EVERY_S
-    assert np.mean([row["arrivals a second"] for row in ours]) == pytest.approx(load.arrivals / 2.0, rel=0.2)
-    assert all(row["in time"] == 1.0 and 0.0 < row["waiting time"] < DEADLINE_S for row in ours)
-    assert all(row["steps each"] <= STEPS for row in ours)
+    load = run(2.0, observe)
+    anytime = [measures for policy, measures in shown if policy == "anytime"]
+    assert 10 <= len(anytime) <= 2.0 / INTERVAL_S
+    arrivals = np.mean([measures["arrivals per second"] for measures in anytime])
+    assert arrivals == pytest.approx(load.n_records / 2.0, rel=0.2)
+    assert all(measures["in time"] == 1.0 and 0.0 < measures["waiting time"] < DEADLINE_S for measures in anytime)
+    assert all(measures["steps each"] <= STEPS for measures in anytime)
     console = Console(width=80)
     with console.capture() as captured:
-        console.print(panel(moments, ascii_only=True))
+        console.print(history_table(history, ascii_only=True))
     text = captured.get()
-    for name in ("load 2, fixed", "arrivals a second", "records that wait", "steps each", "waiting time", "in time"):
+    for name in ("load 2, fixed", "arrivals per second", "waiting records", "steps each", "waiting time", "in time"):
         assert name in text
-    assert text.isascii() or "─" in text  # curves are plain; the frame is rich's own
+    assert text.isascii() or "─" in text  # the curves are ASCII; rich draws the frame
 
 
 def test_a_load_without_answers_has_no_measures():
@@ -96,10 +108,10 @@ def test_a_load_without_answers_has_no_measures():
     with console.capture() as captured:
         console.print(load_table([nothing]))
     assert captured.get().count(" - ") >= 4
-    assert "0% do" in verdict(nothing, 200).plain
+    assert "0% do" in describe_load(nothing, 200).plain
 
 
-def test_bars_are_ascii_where_the_terminal_is():
+def test_bars_are_ascii_on_a_terminal_that_shows_only_ascii():
     curve = AnytimeCurve([0, 1], [0.5, 0.75], n_records=4)
     console = Console(width=80)
     with console.capture() as captured:
@@ -108,7 +120,7 @@ def test_bars_are_ascii_where_the_terminal_is():
     assert [row.count("#") for row in rows] == [44, 22]
 
 
-# -- the whole, in real time -----------------------------------------------------------------------------------------
+# -- the whole, in real time -------------------------------------------------------------------------------------------
 
 
 def test_the_demo_prints_results_and_keeps_messages_apart(tmp_path, monkeypatch, capsys):
@@ -131,8 +143,6 @@ def test_the_demo_prints_results_and_keeps_messages_apart(tmp_path, monkeypatch,
 def test_without_matplotlib_or_with_no_plot_there_is_no_picture(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    monkeypatch.delitem(sys.modules, "anystream.demo.picture", raising=False)
     assert main(["--seconds", "0.01"]) == 0
     assert "anystream[report]" in capsys.readouterr().err
     assert main(["--seconds", "0.01", "--no-plot"]) == 0
@@ -140,8 +150,22 @@ def test_without_matplotlib_or_with_no_plot_there_is_no_picture(tmp_path, monkey
     assert not (tmp_path / "demo.png").exists()
 
 
-@pytest.mark.parametrize("wrong", [["--seconds", "0"], ["--seconds", "nan"], ["--seconds", "x"], ["--seed", "-1"]])
-def test_wrong_options_are_named(wrong, capsys):
-    with pytest.raises(SystemExit):
-        main(wrong)
-    assert repr(wrong[1]) in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seconds": 0.0}, "seconds is 0; use more than 0 and at most 3600"),
+        ({"seconds": float("nan")}, "seconds is nan"),
+        ({"seed": -1}, "seed is -1; use a whole number from 0 to 4294967295"),
+    ],
+)
+def test_invalid_options_are_reported_with_their_value(options, message):
+    with pytest.raises(ValueError, match=message):
+        run_demo(**options)
+
+
+def test_an_invalid_option_on_the_command_line_ends_with_exit_code_2(capsys):
+    assert main(["--seconds", "0"]) == 2
+    assert "seconds is 0" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["--seconds", "x"])
+    assert "'x'" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Every example runs, and so does the code of the README."""
+"""The examples and the code of the README run."""
 
 import re
 import runpy

@@ -79,7 +79,7 @@ def test_the_report_accounts_for_every_label(labelled):
     )
     assert sorted(examples) == [
         "  line 4: label source: the line is not JSON",
-        "  offset 50: label source: the record has no label",
+        "  the record at offset 51: label source: the record has no label",
     ]
     assert "--dead-letters" in hint
 
