@@ -123,6 +123,15 @@ def test_later_labels_are_learned_and_the_model_is_saved(home):
     assert run_program("evaluate", "better.safetensors", "test.csv", cwd=home).returncode == 0  # with its schema
 
 
+def test_a_model_that_cannot_learn_further_is_refused_with_learn(home):
+    arguments = ("fit", "train.csv", "--label", "class", "--key", "id", "--model", "kaog", "-o", "kaog.safetensors")
+    assert run_program(*arguments, cwd=home).returncode == 0
+    done = run_program("classify", "kaog.safetensors", "test.csv", "-o", "answers.jsonl", "--learn", cwd=home)
+    assert done.returncode == 2
+    assert "kaog.safetensors: a model of kind kaog cannot learn further; leave --learn out" in done.stderr
+    assert not (home / "answers.jsonl").exists()
+
+
 def test_a_checkpointed_run_is_complete_and_a_second_start_adds_nothing(home):
     arguments = ("classify", "model.safetensors", "test.csv", "-o", "kept.csv", "--checkpoint", "ck", "-q")
     for _ in range(2):

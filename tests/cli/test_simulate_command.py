@@ -40,6 +40,7 @@ def test_the_queues_are_drawn_into_a_file(home):
         (["--machines", "0,1"], "--machines is '0,1'; write positive factors"),
         (["--workload", "tides"], "--workload is 'tides'; use spikes or steps"),
         (["--overflow", "drop"], "use one of block"),
+        (["--queue", "0"], "--queue is 0; use 1 record or more"),
     ],
 )
 def test_invalid_options_are_reported_with_their_value(home, options, message):

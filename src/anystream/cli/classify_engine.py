@@ -56,7 +56,7 @@ def build_engine(run: ClassifyRun, streams: Streams) -> Engine:
         streams.sink,
         scheduler=run.scheduler,
         within_s=run.within_s,
-        queue=RecordQueue(options.queue_capacity, options.overflow),  # type: ignore[arg-type]  # checked by prepare_run
+        queue=RecordQueue(options.queue_capacity, run.overflow),
         dead_letters=streams.dead_letters,
         labels=streams.labels,
         checkpoint=run.checkpoint,

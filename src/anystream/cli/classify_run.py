@@ -9,13 +9,14 @@ from anystream.cli.classify_options import SCHEDULERS, ClassifyOptions
 from anystream.cli.durations import parse_duration
 from anystream.cli.file_formats import choose_format
 from anystream.cli.paths import check_distinct_files
+from anystream.cli.queue_options import check_queue_options
 from anystream.cli.saved_model import read_notes, read_schema
 from anystream.connectors.schema import Schema
 from anystream.model_file import read_model
 from anystream.models import restore_model
 from anystream.runtime.checkpoint import CheckpointFolder, RunState
 from anystream.runtime.gain_table import GainTable
-from anystream.runtime.queue import OVERFLOW_POLICIES
+from anystream.runtime.queue import OverflowPolicy
 from anystream.runtime.schedulers import DeadlineShare, FixedBudget, MarginalGain, Scheduler, WaitingTime
 
 
@@ -29,6 +30,8 @@ class ClassifyRun:
         The options, whose values are valid.
     within_s : float, optional
         Seconds from the arrival of a record to its deadline.
+    overflow : OverflowPolicy
+        Policy for a full queue.
     classifier : anytime classifier
         The model of the file, or of the checkpoint that the run continues from.
     notes : dict
@@ -45,6 +48,7 @@ class ClassifyRun:
 
     options: ClassifyOptions
     within_s: float | None
+    overflow: OverflowPolicy
     classifier: Any
     notes: dict[str, Any]
     schema: Schema
@@ -55,6 +59,7 @@ class ClassifyRun:
 
 def prepare_run(options: ClassifyOptions) -> ClassifyRun:
     """Check the options, read the model and return the run; nothing is written, and no stream is opened."""
+    overflow = check_queue_options(options.queue_capacity, options.overflow)
     _check_values(options)
     _check_combinations(options)
     _check_files(options)
@@ -71,9 +76,12 @@ def prepare_run(options: ClassifyOptions) -> ClassifyRun:
         checkpoint = CheckpointFolder(options.checkpoint_folder, notes=notes, **interval)
     state = None if checkpoint is None else checkpoint.load()
     classifier = restore_model(file, mapped=mapped) if state is None else state.model
+    if options.learn and not hasattr(classifier, "partial_fit"):
+        raise ValueError(f"{options.model}: a model of kind {file.kind} cannot learn further; leave --learn out")
     return ClassifyRun(
         options=options,
         within_s=within_s,
+        overflow=overflow,
         classifier=classifier,
         notes=notes,
         schema=_choose_columns(read_schema(notes, classifier), options),
@@ -89,12 +97,8 @@ def prepare_run(options: ClassifyOptions) -> ClassifyRun:
 
 
 def _check_values(options: ClassifyOptions) -> None:
-    if options.overflow not in OVERFLOW_POLICIES:
-        raise ValueError(f"--overflow is {options.overflow!r}; use one of {', '.join(OVERFLOW_POLICIES)}")
     if options.budget is not None and options.budget < 0:
         raise ValueError(f"--budget is {options.budget}; use 0 steps or more")
-    if options.queue_capacity < 1:
-        raise ValueError(f"--queue is {options.queue_capacity}; use 1 record or more")
     for name, value in (("rate", options.rate), ("speed", options.speed)):
         if value is not None and not value > 0.0:
             raise ValueError(f"--{name} is {value}; use a number above 0")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_HELD_OUT_EVERY = 10  # one in so many records measures the gain table
+_HELD_OUT_EVERY = 10  # every tenth record is held out to measure the gain table
 _MIN_HELD_OUT = 20
 
 

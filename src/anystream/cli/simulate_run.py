@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from anystream.cli.durations import parse_duration
 from anystream.cli.encode_table import encode_labelled_table, encode_table
 from anystream.cli.file_formats import read_columns
+from anystream.cli.queue_options import check_queue_options
 from anystream.cli.saved_model import open_model
 from anystream.cli.simulate_options import SimulateOptions
 from anystream.connectors.schema import Schema
 from anystream.runtime.engine import Turn
-from anystream.runtime.queue import OVERFLOW_POLICIES
+from anystream.runtime.queue import OverflowPolicy
 from anystream.runtime.schedulers import DeadlineShare
 from anystream.runtime.simulation import MachineCost, simulate
 from anystream.runtime.summary import Summary
@@ -35,6 +36,8 @@ class Simulation:
         The options, whose values are valid.
     within_s : float
         Seconds from the arrival of a record to its deadline.
+    overflow : OverflowPolicy
+        Policy for a full queue.
     speeds : list of float
         Speeds of the machines, relative to this one, ascending.
     arrival_times_s : array
@@ -47,6 +50,7 @@ class Simulation:
 
     options: SimulateOptions
     within_s: float
+    overflow: OverflowPolicy
     speeds: list[float]
     arrival_times_s: NDArray[np.float64]
     classifier: Any
@@ -74,14 +78,15 @@ class SimulationResult(NamedTuple):
 
 def prepare_simulation(options: SimulateOptions) -> Simulation:
     """Check the options, draw the arrival times, and read the model and the typical records."""
-    if options.overflow not in OVERFLOW_POLICIES:
-        raise ValueError(f"--overflow is {options.overflow!r}; use one of {', '.join(OVERFLOW_POLICIES)}")
-    within_s, speeds, arrival_times_s = parse_duration(options.within), _parse_speeds(options.machines), _draw(options)
+    overflow = check_queue_options(options.queue_capacity, options.overflow)
+    within_s, speeds = parse_duration(options.within), _parse_speeds(options.machines)
+    arrival_times_s = _draw_arrivals(options)
     saved = open_model(options.model, mmap=False)
     features, labels = _read_records(options, saved.schema, saved.classifier.n_features_in_)
     return Simulation(
         options=options,
         within_s=within_s,
+        overflow=overflow,
         speeds=speeds,
         arrival_times_s=arrival_times_s,
         classifier=saved.classifier,
@@ -114,7 +119,7 @@ def _run_machine(simulation: Simulation, speed: float, cost: MachineCost) -> Mac
         cost=cost,
         within_s=simulation.within_s,
         capacity=simulation.options.queue_capacity,
-        overflow=simulation.options.overflow,  # type: ignore[arg-type]  # checked by prepare_simulation
+        overflow=simulation.overflow,
         observer=observe,
     )
     return MachineRun(speed, summary, times_s, queue_lengths)
@@ -132,7 +137,7 @@ def _read_records(
     return encode_table(schema, columns, options.data), None
 
 
-def _draw(options: SimulateOptions) -> NDArray[np.float64]:
+def _draw_arrivals(options: SimulateOptions) -> NDArray[np.float64]:
     """Return the arrival times of the traffic."""
     duration_s, burst_s = parse_duration(options.duration), parse_duration(options.burst_time)
     period_s = parse_duration(options.every)
