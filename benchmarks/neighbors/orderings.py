@@ -1,4 +1,4 @@
-"""How long the orderings take, and what learning one by one costs and keeps."""
+"""Duration of the orderings, and cost and accuracy of learning record by record."""
 
 import argparse
 import time
@@ -11,17 +11,17 @@ from benchmarks.table import machine, print_table
 SIZES = [("JF", 2000, 2, 2), ("letter", 20_000, 16, 26), ("covtype", 11_340, 54, 7)]
 
 
-def mixture(n: int, d: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def draw_mixture(n: int, d: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     centres = rng.normal(size=(4 * classes, d)) * (2.0 if d > 2 else 4.0)
     component = rng.integers(4 * classes, size=n)
     return centres[component] + rng.normal(size=(n, d)), component % classes
 
 
-def learned(parameters: dict, X: np.ndarray, y: np.ndarray, at_once: float) -> AnytimeNeighborsClassifier:
-    """A model of which a share was fitted and the rest learned one by one."""
+def learn_model(parameters: dict, X: np.ndarray, y: np.ndarray, fitted_share: float) -> AnytimeNeighborsClassifier:
+    """Return a model of which a share was fitted and the rest learned one by one."""
     model = AnytimeNeighborsClassifier(**parameters)
-    n = round(at_once * len(y))
+    n = round(fitted_share * len(y))
     if n > 0:
         model.fit(X[:n], y[:n])
     if n < len(y):
@@ -39,14 +39,14 @@ def main() -> None:
         forms.append((f"{search}, all by partial_fit", {"search": search}, 0.0))
     rows = []
     for name, n, d, classes in SIZES:
-        X, y = mixture(n + 2000, d, classes, seed=0)
-        for what, parameters, at_once in forms:
-            started, cpu = time.perf_counter(), time.process_time()
-            model = learned(parameters, X[:n], y[:n], at_once)
-            taken, used = time.perf_counter() - started, time.process_time() - cpu
-            right = [f"{(model.predict(X[n:], budget=steps) == y[n:]).mean() * 100:.1f}" for steps in (20, 100)]
-            rows.append([f"size of {name}", f"{n} x {d}", what, f"{taken:.2f}", f"{used:.2f}", *right])
-    header = ["set", "size", "learned by", "seconds", "CPU seconds", "right at 20 (%)", "at 100"]
+        X, y = draw_mixture(n + 2000, d, classes, seed=0)
+        for form, parameters, fitted_share in forms:
+            started, cpu_started = time.perf_counter(), time.process_time()
+            model = learn_model(parameters, X[:n], y[:n], fitted_share)
+            elapsed_s, cpu_s = time.perf_counter() - started, time.process_time() - cpu_started
+            accuracy = [f"{(model.predict(X[n:], budget=steps) == y[n:]).mean() * 100:.1f}" for steps in (20, 100)]
+            rows.append([f"size of {name}", f"{n} x {d}", form, f"{elapsed_s:.2f}", f"{cpu_s:.2f}", *accuracy])
+    header = ["set", "size", "learned by", "seconds", "CPU seconds", "accuracy at 20 (%)", "at 100"]
     notes = [machine(), "mixtures of Gaussians, seed 0; the paper: 53.7 minutes for covtype"]
     print_table("Orderings", header, rows, notes)
 

@@ -1,7 +1,7 @@
-"""One query against many exemplars: our scan beside faiss, scikit-learn and NumPy.
+"""One query against many exemplars: our scan compared with faiss, scikit-learn and NumPy.
 
-Every package answers the same queries one at a time on one thread; each figure is the least of several repeats,
-interleaved, in CPU time, so that a busy machine disturbs all alike.
+Every package runs the same queries one at a time on one thread. Each figure is the minimum of several interleaved
+repeats, in CPU time, so that other load on the machine affects all packages alike.
 """
 
 import argparse
@@ -21,13 +21,13 @@ except ImportError:
     faiss = None
 
 
-def clustered(n: int, d: int, seed: int) -> np.ndarray:
+def draw_clusters(n: int, d: int, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     centres = 2 * np.random.default_rng(99).normal(size=(50, d))
     return centres[rng.integers(50, size=n)] + rng.normal(size=(n, d))
 
 
-def contestants(X: np.ndarray):
+def make_scans(X: np.ndarray):
     store = _native.BlockStore(X.shape[1])
     store.assign(X)
     yield "anystream", lambda x: store.nearest(x)[0][0]
@@ -51,10 +51,10 @@ def main() -> None:
     arguments = parser.parse_args()
     rows = []
     for d in arguments.dimensions:
-        X = clustered(arguments.exemplars, d, seed=0)
-        Q = clustered(arguments.queries, d, seed=1)
-        names, calls = zip(*contestants(X), strict=True)
-        least = dict.fromkeys(names, np.inf)
+        X = draw_clusters(arguments.exemplars, d, seed=0)
+        Q = draw_clusters(arguments.queries, d, seed=1)
+        names, calls = zip(*make_scans(X), strict=True)
+        minimum = dict.fromkeys(names, np.inf)
         for repeat in range(7):
             for name, call in zip(names, calls, strict=True):
                 if repeat > 1 and name.startswith(("sklearn", "numpy")):
@@ -62,15 +62,17 @@ def main() -> None:
                 started = time.thread_time()
                 for x in Q:
                     call(x)
-                least[name] = min(least[name], (time.thread_time() - started) / len(Q) / len(X) * 1e9)
-        ours = least["anystream"]
+                minimum[name] = min(minimum[name], (time.thread_time() - started) / len(Q) / len(X) * 1e9)
+        ours = minimum["anystream"]
         agree = np.mean([calls[0](x) == calls[-1](x) for x in Q])
-        rows += [[d, name, f"{least[name]:.2f}", f"{least[name] / ours:.2f}", f"{agree:.2f}"] for name in names]
+        rows += [[d, name, f"{minimum[name]:.2f}", f"{minimum[name] / ours:.2f}", f"{agree:.2f}"] for name in names]
     notes = [machine(), f"{arguments.exemplars} exemplars in 50 clusters, seed 0; {arguments.queries} queries, seed 1"]
-    notes.append("agree: share of our nearest that float64 arithmetic in NumPy finds too")
+    notes.append("agree: share of our nearest neighbours that float64 arithmetic in NumPy finds too")
     if faiss is None:
-        notes.append("faiss is not installed, so it is left out (pip install faiss-cpu)")
-    print_table("Scan: ns per exemplar, one query, one thread", ["d", "who", "ns", "times ours", "agree"], rows, notes)
+        notes.append("faiss is not installed and therefore left out (pip install faiss-cpu)")
+    print_table(
+        "Scan: ns per exemplar, one query, one thread", ["d", "package", "ns", "times ours", "agree"], rows, notes
+    )
 
 
 if __name__ == "__main__":

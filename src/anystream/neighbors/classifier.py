@@ -95,12 +95,12 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
 
     Distances are compared in float64: exhausted results are those of scikit-learn's ``KNeighborsClassifier`` with
     ``algorithm="brute"``, ties going to the lowest row of the training data. Missing values (NaN) are left out of
-    Euclidean, Manhattan, Chebyshev and Gower distances and the rest is weighted up.
+    Euclidean, Manhattan, Chebyshev, Gower and Hamming distances and the rest is weighted up.
 
-    `partial_fit` inserts a new exemplar where it helps: among the first ones if it corrects more of its neighbours than
-    it spoils, else at the end. It moves O(log n) others. Only the first thousand exemplars are ordered again, whenever
-    their number has doubled (256 series or texts, none under a Python metric). A distance or scaling that is learned
-    from the training data needs `fit` first. `predict` may run in many threads while one thread learns.
+    `partial_fit` inserts a new exemplar where it helps: among the first ones if it corrects at least two more of its
+    neighbours than it spoils, else at the end. It moves O(log n) others. Only the first thousand exemplars are ordered
+    again, whenever their number has doubled (256 series or texts, none under a Python metric). A distance or scaling
+    that is learned from the training data needs `fit` first. `predict` may run in many threads while one thread learns.
 
     `merge` interleaves the orders: what comes early in its own model comes early in the whole. If the models learned
     different scales, the scale is learned again from all exemplars.

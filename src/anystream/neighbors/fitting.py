@@ -23,8 +23,9 @@ from anystream.neighbors.trimming import choose_share
 Labels = NDArray[np.int32]
 
 MIN_REORDERED = 64
+"""Minimum number of exemplars that `insert_records` orders again."""
 MAX_REORDERED = {"vectors": 1024, "series": 256, "texts": 256}
-"""Numbers of exemplars between which `insert_records` orders all of them again; a few milliseconds of work at most."""
+"""Maximum number of exemplars that `insert_records` orders again: a few milliseconds of work."""
 
 
 def fit_exemplars(

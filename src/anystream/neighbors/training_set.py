@@ -120,7 +120,7 @@ class EncodedTrainingSet(TrainingSet[Exemplars]):
         )
 
     def build(self, order: Positions, *, lists: bool = True) -> Exemplars:
-        """Return native exemplars, in lists if the recipe says so."""
+        """Return native exemplars, in lists if the search of the recipe is inverted."""
         return Exemplars.build(
             self.distance,
             self.stored,
