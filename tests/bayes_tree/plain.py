@@ -4,5 +4,5 @@ from anystream import BayesTreeClassifier
 
 
 def plain(**parameters):
-    """A tree without learned metric and root model, unless asked for: quick to fit, and its mechanics stand alone."""
+    """Return a classifier without metric and root model unless they are given: it is quick to fit."""
     return BayesTreeClassifier(**({"metric": None, "root_model": None} | parameters))

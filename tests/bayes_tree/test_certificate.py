@@ -1,19 +1,18 @@
-"""A certified label is the label of the exhausted mixture, always, and the bounds hold the exhausted probabilities."""
+"""Certificates: a certified label is always that of the exhausted mixture, and the bounds hold."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anystream import BayesTreeClassifier
-from anystream.anytime.checks import check_anytime_classifier
+from anystream import BayesTreeClassifier, check_anytime_classifier
 from bayes_tree.plain import plain
 
 ALL = 10**9
 
 
 def draw(seed, n, d, classes, kind):
-    """Records that are hard on bounds: far from the origin, on a grid with many ties, missing values, a constant."""
+    """Return records that are hard to bound: far from the origin, tied on a grid, with missing values, constant."""
     random = np.random.default_rng(seed)
     y = np.concatenate([np.arange(classes), random.integers(classes, size=n - classes)])
     X = random.normal(size=(n, d)) + y[:, None] * random.choice([0.0, 0.3, 2.0])
@@ -52,7 +51,7 @@ def test_a_certified_label_is_that_of_the_exhausted_mixture(seed, n, d, classes,
     end = model.set_params(decision="mixture").classify(queries, budget=ALL)
     model.set_params(refine_for="certificate")
     ahead = np.sort(end.proba, axis=1)
-    clear = ahead[:, -1] > ahead[:, -2] * (1 + 1e-5)  # of equals, rounding decides
+    clear = ahead[:, -1] > ahead[:, -2] * (1 + 1e-5)  # rounding decides between equal classes
     for budget in (0, 1, 3, 10, 30, ALL):
         answer = model.classify(queries, budget=budget)
         sure = answer.certified & clear
@@ -63,16 +62,16 @@ def test_a_certified_label_is_that_of_the_exhausted_mixture(seed, n, d, classes,
 
 @cases
 @settings(deadline=None)
-def test_bounds_hold_the_exhausted_probabilities(seed, n, d, classes, kind, bandwidth):
+def test_bounds_contain_the_exhausted_probabilities(seed, n, d, classes, kind, bandwidth):
     X, y = draw(seed, n, d, classes, kind)
     model = plain(bandwidth=bandwidth, decision="mixture", n_jobs=1).fit(X, y)
     for x in (X[seed % n], draw(seed + 1, 8, d, classes, kind)[0][0]):
         end = model.set_params(refine_for="accuracy").query(x).refine(ALL).proba
         query = model.set_params(refine_for="certificate").query(x)
         while True:
-            least, most = query.proba_bounds.T
-            assert (least <= end * (1 + 1e-5) + 1e-300).all()
-            assert (end <= most * (1 + 1e-5) + 1e-300).all()
+            lower, upper = query.proba_bounds.T
+            assert (lower <= end * (1 + 1e-5) + 1e-300).all()
+            assert (end <= upper * (1 + 1e-5) + 1e-300).all()
             if query.certified:
                 break
             assert query.refine(1).steps > 0
@@ -82,9 +81,9 @@ def test_certificates_come_long_before_exhaustion():
     X, y = draw(0, 3000, 6, 3, "plain")
     model = plain(refine_for="certificate").fit(X[:-200], y[:-200])
     answer = model.classify(X[-200:], budget=ALL)
-    every = model.set_params(refine_for="accuracy").classify(X[-200:], budget=ALL)
+    exhausted = model.set_params(refine_for="accuracy").classify(X[-200:], budget=ALL)
     assert answer.certified.all()
-    assert np.median(answer.steps) < 0.25 * np.median(every.steps)
+    assert np.median(answer.steps) < 0.25 * np.median(exhausted.steps)
 
 
 def test_the_vote_of_the_root_model_is_part_of_the_certificate():
@@ -103,13 +102,12 @@ def test_queries_for_a_certificate_keep_the_contract():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"refine_for": "speed"}, "refine_for is 'speed'"),
         ({"refine_for": "certificate", "decision": "nearest"}, "decision='mixture'"),
         ({"refine_for": "certificate", "descent": "depth_first"}, "leave descent"),
         ({"refine_for": "certificate", "refined_classes": 2}, "leave descent"),
     ],
 )
-def test_what_cannot_be_certified_is_refused(parameters, message):
+def test_parameters_that_cannot_be_certified_raise_an_error(parameters, message):
     X, y = draw(0, 20, 2, 2, "plain")
     with pytest.raises(ValueError, match=message):
         plain(**parameters).fit(X, y)

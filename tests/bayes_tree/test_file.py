@@ -1,4 +1,4 @@
-"""Model files of Bayes trees: whole ones answer alike, damaged ones are refused and never crash."""
+"""Model files of Bayes trees: intact ones give the same model, damaged ones raise an error and never crash."""
 
 import json
 import re
@@ -29,7 +29,7 @@ def saved(tmp_path_factory):
 
 
 @pytest.mark.parametrize("mmap", [False, True])
-def test_a_loaded_model_answers_and_learns_alike(saved, mmap):
+def test_a_loaded_model_classifies_and_learns_like_the_saved_one(saved, mmap):
     model, path = saved
     X, y = labelled(60, seed=2)
     twin = load(path, mmap=mmap)
@@ -40,10 +40,10 @@ def test_a_loaded_model_answers_and_learns_alike(saved, mmap):
     twin.partial_fit(X, y)
     expected = load(path).partial_fit(X, y)
     assert np.array_equal(twin.predict_proba(X), expected.predict_proba(X))
-    assert np.array_equal(load(path).predict_proba(X), model.predict_proba(X)), "learning must not reach the file"
+    assert np.array_equal(load(path).predict_proba(X), model.predict_proba(X)), "learning must not change the file"
 
 
-def test_a_mapped_model_holds_next_to_no_memory(saved):
+def test_a_mapped_model_holds_almost_no_memory(saved):
     model, path = saved
     assert load(path, mmap=True).memory_bytes_ < 3000 < model.memory_bytes_
 
@@ -58,8 +58,8 @@ def test_names_of_columns_are_kept(tmp_path):
     assert twin.predict_one({"a": 0.0, "b": 0.0, "c": 0.0}) == model.predict_one({"a": 0.0, "b": 0.0, "c": 0.0})
 
 
-def rewritten(path, target, change):
-    """The same file with some values changed, its checksums made right again."""
+def rewrite(path, target, change):
+    """Write the same file with some values changed and correct checksums; return its path."""
     file = read_model(path, mmap=False)
     arrays = {name: array.copy() for name, array in file.arrays.items()}
     metadata = json.loads(json.dumps(file.metadata))
@@ -72,13 +72,20 @@ DAMAGES = {
     "a node outside": lambda a, m: a["head"].__setitem__(0, 2**39),
     "a node without lanes": lambda a, m: a["head"].__setitem__(0, 0),
     "a root outside": lambda a, m: a["class_root"].__setitem__(0, 10**6),
-    "an object of no class": lambda a, m: a["point_class"].__setitem__(5, 77),
+    "a record of no class": lambda a, m: a["point_class"].__setitem__(5, 77),
     "a class too many": lambda a, m: m["classes"]["values"].append("extra"),
     "a class twice": lambda a, m: m["classes"].__setitem__("values", ["low", "low", "mid"]),
     "a scale of zero": lambda a, m: a["scale"].__setitem__(0, 0.0),
     "a shift of NaN": lambda a, m: a["shift"].__setitem__(0, np.nan),
+    "an unknown field of the recipe": lambda a, m: m["recipe"].__setitem__("colour", "red"),
+    "an invalid field of the recipe": lambda a, m: m["recipe"].__setitem__("fanout", 1),
+    "an undecided recipe": lambda a, m: m["recipe"].__setitem__("metric", "auto"),
+    "a recipe without decision": lambda a, m: m["recipe"].pop("decision") and None,
+    "a recipe without root weight": lambda a, m: m["recipe"].pop("root_weight") and None,
+    "a metric without arrays": lambda a, m: m["recipe"].__setitem__("metric", "whiten"),
+    "no recipe": lambda a, m: m.pop("recipe") and None,
     "an unknown parameter": lambda a, m: m["parameters"].__setitem__("colour", "red"),
-    "a bad parameter": lambda a, m: m["parameters"].__setitem__("fanout", 1),
+    "an invalid parameter": lambda a, m: m["parameters"].__setitem__("fanout", 1),
     "missing parameters": lambda a, m: m.pop("parameters") and None,
     "an array too few": lambda a, m: a.pop("node_mean") is None or None,
     "an array too many": lambda a, m: a.__setitem__("surprise", np.zeros(3)),
@@ -90,9 +97,9 @@ DAMAGES = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("mmap", [False, True])
-def test_a_damaged_file_is_refused_with_its_name_and_the_fault(saved, tmp_path, damage, mmap):
-    path = rewritten(saved[1], tmp_path / "damaged.safetensors", DAMAGES[damage])
-    if mmap and damage == "an object of no class":
+def test_a_damaged_file_raises_an_error_that_names_it(saved, tmp_path, damage, mmap):
+    path = rewrite(saved[1], tmp_path / "damaged.safetensors", DAMAGES[damage])
+    if mmap and damage == "a record of no class":
         with pytest.raises(ValueError, match="object 5 is of class 77"):  # found when the model is to learn
             load(path, mmap=True).partial_fit(*labelled(5))
         return
@@ -100,21 +107,19 @@ def test_a_damaged_file_is_refused_with_its_name_and_the_fault(saved, tmp_path, 
         load(path, mmap=mmap)
 
 
-def child_positions(arrays, d=3):
-    for head in arrays["head"].tolist():
-        offset, lanes = (head & ((1 << 40) - 1)) * 4, (head >> 40 & 0xFF) * 4
-        floats = lanes * (d + 1 if head >> 56 & 1 else 2 * d + 3)
-        yield from range(offset + floats - lanes, offset + floats - lanes + (head >> 48 & 0xFF))
+@pytest.fixture(scope="module")
+def child_offsets(saved):
+    """Return the positions of all children in the array `blob` of the saved model."""
+    return load(saved[1]).forest_.entries()["offset"]
 
 
 @given(which=st.integers(0, 10**6), child=st.integers(-(2**31), 2**31 - 1))
-def test_a_wild_pointer_in_a_mapped_tree_is_met_with_an_error(saved, tmp_path_factory, which, child):
+def test_an_invalid_child_of_a_node_raises_an_error(saved, child_offsets, tmp_path_factory, which, child):
     def damage(arrays, metadata):
-        places = list(child_positions(arrays))
-        arrays["blob"].view(np.int32)[places[which % len(places)]] = child
+        arrays["blob"].view(np.int32)[child_offsets[which % len(child_offsets)]] = child
 
-    target = tmp_path_factory.mktemp("wild") / "damaged.safetensors"
-    rewritten(saved[1], target, damage)
+    target = tmp_path_factory.mktemp("invalid") / "damaged.safetensors"
+    rewrite(saved[1], target, damage)
     X, y = labelled(30, seed=3)
     for mmap in (True, False):
         try:
@@ -126,23 +131,22 @@ def test_a_wild_pointer_in_a_mapped_tree_is_met_with_an_error(saved, tmp_path_fa
             assert "damaged" in str(error)
 
 
-def test_a_tree_that_goes_round_in_a_circle_ends(saved, tmp_path):
+def test_a_tree_with_a_cycle_ends_with_an_error(saved, child_offsets, tmp_path):
     def damage(arrays, metadata):
         blob = arrays["blob"].view(np.int32)
-        for place in child_positions(arrays):
-            if blob[place] >= 0:
-                blob[place] = 0
+        inner = child_offsets[blob[child_offsets] >= 0]
+        blob[inner] = 0
 
-    path = rewritten(saved[1], tmp_path / "circle.safetensors", damage)
+    path = rewrite(saved[1], tmp_path / "cycle.safetensors", damage)
     with pytest.raises(ModelFileError, match=r"circle|hangs in"):
         load(path, mmap=True).predict(labelled(5)[0], budget=10**9)
     with pytest.raises(ModelFileError):
         load(path)
 
 
-def test_labels_that_a_file_cannot_hold_are_refused_before_writing(tmp_path):
+def test_column_names_that_a_file_cannot_store_raise_an_error_before_writing(tmp_path):
     model = BayesTreeClassifier()
     model.learn_one({("a", "pair"): 1.0}, "x")
-    with pytest.raises(TypeError, match="cannot be kept in a model file"):
+    with pytest.raises(TypeError, match="a model file cannot store the label"):
         model.save(tmp_path / "m.safetensors")
     assert not (tmp_path / "m.safetensors").exists()

@@ -1,4 +1,4 @@
-"""The machine-dependent kernels equal plain NumPy, on every ISA level that the machine has, bit for bit alike."""
+"""The kernels equal plain NumPy, and give the same bits on every ISA level of the machine."""
 
 import os
 import subprocess
@@ -51,17 +51,17 @@ def test_powers_of_two_are_those_of_numpy_and_vanish_far_below(values, origin):
 
 
 @given(seed=st.integers(0, 10**6), d=st.integers(1, 40), n=st.integers(1, 20))
-def test_exponents_of_a_box_are_those_of_its_corners_and_the_mean_of_its_objects(seed, d, n):
+def test_exponents_of_a_box_are_those_of_its_corners_and_the_mean_of_its_records(seed, d, n):
     random = np.random.default_rng(seed)
     x, precision = random.normal(size=d), random.uniform(0.1, 10, size=d).astype(np.float32)
-    objects = random.normal(scale=random.choice([0.1, 3]), size=(n, d)).astype(np.float32).astype(float)
-    low, high = objects.min(axis=0).astype(np.float32), objects.max(axis=0).astype(np.float32)
-    mean = objects.mean(axis=0)
-    scatter = ((objects - mean) ** 2).sum(axis=0)
+    records = random.normal(scale=random.choice([0.1, 3]), size=(n, d)).astype(np.float32).astype(float)
+    low, high = records.min(axis=0).astype(np.float32), records.max(axis=0).astype(np.float32)
+    mean = records.mean(axis=0)
+    scatter = ((records - mean) ** 2).sum(axis=0)
     found = _native.bayes_box_exponents(x, precision, low, high, mean, scatter, 1 / n)
     square = precision.astype(float) ** 2
     near, far = np.clip(x, low, high) - x, np.maximum(np.abs(x - low), np.abs(x - high))
-    exponents = ((x - objects) ** 2 * square).sum(axis=1)
+    exponents = ((x - records) ** 2 * square).sum(axis=1)
     reach = np.maximum(np.abs(low), np.abs(high)).astype(float)
     expected = [(near**2 * square).sum(), exponents.mean(), (far**2 * square).sum(), (reach**2 * square).sum()]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
@@ -102,7 +102,7 @@ def test_all_levels_of_this_machine_give_the_same_bits():
 
 
 @pytest.mark.parametrize("level", ["sse9", "AVX2"])
-def test_an_unknown_level_is_refused(level):
+def test_an_unknown_level_raises_an_error(level):
     run = run_at(level)
     assert run.returncode != 0
     assert f"ANYSTREAM_ISA={level} is no level; use baseline, avx2 or avx512" in run.stderr

@@ -1,4 +1,4 @@
-"""Metrics are learned from training data, applied to every record alike, and kept with the model."""
+"""Metrics are learned from training data, applied to every record and kept with the model."""
 
 import pickle
 
@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_iris
 
 from anystream import BayesTreeClassifier, _native, load
-from anystream.bayes_tree.metric import Metric, learn_metric
-from anystream.bayes_tree.selection import CANDIDATES
+from anystream.bayes_tree.metric import Metric
+from anystream.bayes_tree.metric_learning import learn_metric
+from anystream.bayes_tree.selection import METRIC_CANDIDATES
 from bayes_tree.plain import plain
-from reference import metric as reference
+from reference.metric import apply, neighbour_objective
 
-NAMES = [name for name in CANDIDATES if name is not None]
+NAMES = [name for name in METRIC_CANDIDATES if name is not None]
 
 
 def labelled(seed, n=60, d=3, missing=False):
@@ -35,12 +36,12 @@ def labelled(seed, n=60, d=3, missing=False):
     name=st.sampled_from(NAMES),
     nan=st.booleans(),
 )
-def test_native_metrics_equal_the_reference_row_by_row(seed, n, d, name, nan):
+def test_native_metrics_equal_the_reference_for_batches_and_single_records(seed, n, d, name, nan):
     X, y = labelled(seed, n, d, missing=nan)
     metric = learn_metric(name, X, y, seed=0)
     Q = np.vstack([X, labelled(seed + 1, 8, d, missing=nan)[0] * 3])
     mapped = metric.apply(Q)
-    np.testing.assert_allclose(mapped, reference.apply(Q, metric), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(mapped, apply(Q, metric), rtol=1e-9, atol=1e-9)
     assert np.array_equal(mapped[3:4], metric.apply(Q[3:4]), equal_nan=True)
     if "whiten" in name:
         assert np.isfinite(mapped).all()
@@ -60,7 +61,7 @@ def test_quantiles_become_normal_and_keep_the_order(seed):
 
 
 @given(seed=st.integers(0, 10**6), d=st.integers(1, 5))
-def test_whitening_makes_the_classes_nearly_round(seed, d):
+def test_whitening_makes_the_covariance_within_classes_nearly_the_identity(seed, d):
     X, y = labelled(seed, 300, d)
     mapped = learn_metric("whiten", X, y, seed=0).apply(X)
     within = sum(np.cov(mapped[y == c].T, bias=True).reshape(d, d) * (y == c).mean() for c in (0, 1))
@@ -74,10 +75,10 @@ def test_the_gradient_of_the_weights_is_that_of_their_objective(seed, d, n):
     Z, y = random.normal(size=(n, d)), random.integers(0, 2, n).astype(np.int32)
     weight, gradient, step = random.uniform(0.2, 1.5, d), np.empty(d), 1e-5
     value = _native.neighbour_gradient(Z, y, weight, 1 + seed % 2, gradient)
-    assert value == pytest.approx(reference.neighbour_objective(Z, y, weight), rel=1e-4, abs=1e-5)
+    assert value == pytest.approx(neighbour_objective(Z, y, weight), rel=1e-4, abs=1e-5)
     for k in range(d):
         up, down = (weight * np.exp(sign * step * (np.arange(d) == k)) for sign in (1, -1))
-        slope = reference.neighbour_objective(Z, y, up) - reference.neighbour_objective(Z, y, down)
+        slope = neighbour_objective(Z, y, up) - neighbour_objective(Z, y, down)
         assert gradient[k] == pytest.approx(slope / (2 * step), rel=1e-2, abs=1e-3)
 
 
@@ -94,7 +95,7 @@ def test_the_learned_diagonal_finds_the_feature_that_matters():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_models_in_a_metric_keep_their_answers_in_files_and_pickles(tmp_path, name):
+def test_models_with_a_metric_keep_their_probabilities_in_files_and_pickles(tmp_path, name):
     X, y = load_iris(return_X_y=True)
     X[3, 1] = np.nan
     model = BayesTreeClassifier(metric=name).fit(X, y)
@@ -106,47 +107,27 @@ def test_models_in_a_metric_keep_their_answers_in_files_and_pickles(tmp_path, na
     ):
         assert np.array_equal(twin.predict_proba(X, budget=7), model.predict_proba(X, budget=7))
     proba = model.predict_proba(X[:5], budget=7)
-    for row, expected in zip(X[:5], proba, strict=True):
-        assert np.array_equal(model.query(row).refine(7).proba, expected)
+    for record, expected in zip(X[:5], proba, strict=True):
+        assert np.array_equal(model.query(record).refine(7).proba, expected)
     model.budget = 7
-    record = dict(enumerate(X[0]))
-    assert list(model.predict_proba_one(record).values()) == pytest.approx(proba[0])
+    assert list(model.predict_proba_one(dict(enumerate(X[0]))).values()) == pytest.approx(proba[0])
     model.partial_fit(X[::3], y[::3])
     assert model.score(X, y) > 0.9
 
 
-def test_a_new_feature_is_taken_as_it_is():
+def test_a_new_feature_is_not_mapped():
     X, y = load_iris(return_X_y=True)
     for name in NAMES:
         model = BayesTreeClassifier(metric=name).fit(X, y)
         model.learn_one(dict(enumerate(X[0])) | {"new": 3.0}, 0)
         assert model.predict_one(dict(enumerate(X[0]))) == 0
         metric = learn_metric(name, X, y.astype(np.int32), seed=0)
-        wider = metric.widened(6).apply(np.column_stack([X, X[:, :2]]))
+        wider = metric.with_features(6).apply(np.column_stack([X, X[:, :2]]))
         np.testing.assert_allclose(wider[:, :4], metric.apply(X), rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(wider[:, 4:], X[:, :2], rtol=1e-9)
 
 
-def test_auto_chooses_by_the_held_out_answers_and_says_what():
-    random = np.random.default_rng(0)
-    X = random.normal(size=(400, 8))
-    y = (np.abs(X[:, 2]) > 0.7).astype(int)
-    model = BayesTreeClassifier(metric="auto").fit(X[:300], y[:300])
-    assert model.plan_.metric in ("diagonal", "quantile+diagonal")
-    assert model.score(X[300:], y[300:]) > plain().fit(X[:300], y[:300]).score(X[300:], y[300:])
-    assert BayesTreeClassifier(metric="auto", n_jobs=1).fit(X[:300], y[:300]).plan_ == model.plan_
-
-
-def test_auto_works_with_few_objects_of_a_class():
-    X, y = load_digits(return_X_y=True)
-    X, y = X[:200], np.where(y[:200] == 3, "rare", "often")
-    rare = np.flatnonzero(y == "rare")[1:]
-    X, y = np.delete(X, rare, axis=0), np.delete(y, rare)
-    model = BayesTreeClassifier(metric="auto").fit(X, y)
-    assert np.isfinite(model.predict_proba(X)).all()
-
-
-def test_constant_and_empty_features_are_harmless():
+def test_constant_and_empty_features_leave_probabilities_finite():
     X, y = load_iris(return_X_y=True)
     X = np.column_stack([X, np.full(len(X), 5.0), np.full(len(X), np.nan)])
     for name in NAMES:
@@ -155,15 +136,10 @@ def test_constant_and_empty_features_are_harmless():
         assert np.isfinite(model.predict_proba(np.nan_to_num(X + 1))).all()
 
 
-def test_a_metric_needs_fit():
-    with pytest.raises(ValueError, match="metric='whiten' is learned by fit; call fit before partial_fit"):
-        BayesTreeClassifier(metric="whiten").partial_fit([[0.0, 1.0]], [0])
-
-
 @given(seed=st.integers(0, 10**6), d=st.integers(1, 5), name=st.sampled_from(NAMES), nan=st.booleans())
 def test_a_metric_can_be_undone(seed, d, name, nan):
     X, y = labelled(seed, 40, d, missing=nan)
-    metric = learn_metric(name, X, y, seed=0).widened(d + seed % 2)
+    metric = learn_metric(name, X, y, seed=0).with_features(d + seed % 2)
     X = np.column_stack([X, np.arange(40.0)])[:, : d + seed % 2].copy()
     back = metric.undo(metric.apply(X))
     known = ~np.isnan(X)
@@ -171,39 +147,7 @@ def test_a_metric_can_be_undone(seed, d, name, nan):
     assert np.isfinite(back[~known]).all() if "whiten" in name else np.isnan(back[~known]).all()
 
 
-@pytest.mark.parametrize("metrics", [("whiten", "whiten"), (None, "quantile"), ("quantile+diagonal", None)])
-def test_parts_with_metrics_of_their_own_merge_in_the_space_of_the_first(metrics):
-    X, y = load_iris(return_X_y=True)
-    names = np.array(["b", "a", "c"])[y]
-    first, second = (plain(metric=name, decision="mixture") for name in metrics)
-    first.fit(X[::2], names[::2])
-    second.fit(X[1::2][y[1::2] != 1], names[1::2][y[1::2] != 1])  # a class less
-    merged = BayesTreeClassifier.merge([first, second])
-    assert merged._metric == first._metric
-    again = first.clone().fit(X[::2], names[::2]).partial_fit(X[1::2][y[1::2] != 1], names[1::2][y[1::2] != 1])
-    inserted = again.predict_proba(X, budget=10**6)
-    assert np.abs(merged.predict_proba(X, budget=10**6) - inserted).mean() < 0.02  # but for the scale of the kernels
-    assert merged.score(X, names) > 0.9
-
-
-def test_what_is_given_is_not_chosen():
-    X, y = load_digits(return_X_y=True)
-    X, y = X[:300], y[:300]
-    given = BayesTreeClassifier(bandwidth="f0.2", decision="nearest").fit(X, y)
-    assert (given.plan_.bandwidth, given.plan_.decision) == ("f0.2", "nearest")
-    free = BayesTreeClassifier().fit(X, y)
-    before = free.predict_proba(X, budget=50)
-    assert not np.array_equal(free.set_params(decision="nearest").predict_proba(X, budget=50), before)
-
-
-@pytest.mark.parametrize("name", ["euclid", "diagonal+whiten", "diagonal+quantile", "whiten+whiten", 3])
-def test_unknown_metrics_are_refused(name):
-    X, y = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match="metric is"):
-        BayesTreeClassifier(metric=name).fit(X, y)
-
-
-def test_a_metric_equals_its_twin_only():
+def test_a_metric_equals_only_the_same_map():
     X, y = labelled(0)
     assert learn_metric("whiten", X, y, 0) == learn_metric("whiten", X, y, 0)
     assert learn_metric("whiten", X, y, 0) != learn_metric("quantile", X, y, 0)

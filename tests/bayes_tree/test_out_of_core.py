@@ -1,4 +1,4 @@
-"""A mapped model answers in less memory than it has: nothing is read but what queries visit."""
+"""Mapped models need less memory than their size: only what queries visit is read."""
 
 import json
 import os
@@ -12,14 +12,14 @@ from anystream import load
 from bayes_tree.plain import plain
 
 pytestmark = [
-    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's account of memory"),
-    pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="sanitizers need memory of their own"),
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc, which only Linux has"),
+    pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="sanitizers allocate memory of their own"),
 ]
 
-ASK = """
+CLASSIFY = """
 import json, re, resource, sys
 import numpy as np
-from anystream import BayesTreeClassifier, load  # what the process needs anyway is loaded before the limit
+from anystream import BayesTreeClassifier, load  # loaded before the limit, since every process needs it
 path, queries, mapped = sys.argv[1], np.load(sys.argv[2]), sys.argv[3] == "mapped"
 BayesTreeClassifier(metric=None, root_model=None, n_jobs=1).fit(queries, np.arange(len(queries)) % 2).predict(queries)
 used = int(re.search(r"VmData:\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
@@ -44,16 +44,16 @@ def saved(tmp_path_factory):
     return model, queries, folder
 
 
-def ask(folder, how, limit):
+def classify(folder, how, limit):
     arguments = [str(folder / "model.safetensors"), str(folder / "queries.npy"), how, str(limit)]
-    return subprocess.run([sys.executable, "-c", ASK, *arguments], capture_output=True, text=True, timeout=120)
+    return subprocess.run([sys.executable, "-c", CLASSIFY, *arguments], capture_output=True, text=True, timeout=120)
 
 
-def test_answers_are_right_under_a_limit_below_the_size_of_the_model(saved):
+def test_probabilities_are_correct_under_a_limit_below_the_size_of_the_model(saved):
     model, queries, folder = saved
     size = (folder / "model.safetensors").stat().st_size
     limit = size // 3
-    done = ask(folder, "mapped", limit)
+    done = classify(folder, "mapped", limit)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     np.testing.assert_array_equal(found["proba"], model.predict_proba(queries, budget=20))
@@ -61,15 +61,15 @@ def test_answers_are_right_under_a_limit_below_the_size_of_the_model(saved):
     assert 0 < found["resident"] < size / 2, "most of the file was never read"
 
 
-def test_the_limit_is_one_that_reading_the_model_breaks(saved):
+def test_reading_the_whole_model_exceeds_the_same_limit(saved):
     *_, folder = saved
-    done = ask(folder, "whole", (folder / "model.safetensors").stat().st_size // 3)
+    done = classify(folder, "whole", (folder / "model.safetensors").stat().st_size // 3)
     assert done.returncode != 0
     assert "do not fit in memory" in done.stderr
 
 
-def test_memory_is_what_the_arrays_take(saved):
+def test_memory_is_the_size_of_the_arrays(saved):
     model, _, folder = saved
     arrays = sum(array.nbytes for array in model.forest_.arrays().values())
-    assert arrays <= model.memory_bytes_ < 2.5 * arrays  # growing arrays keep room
+    assert arrays <= model.memory_bytes_ < 2.5 * arrays  # growing arrays have spare capacity
     assert load(folder / "model.safetensors").memory_bytes_ == pytest.approx(arrays, rel=0.01)

@@ -1,19 +1,18 @@
 """The Bayes tree in plain NumPy, after Kranen, Hassani and Seidl (BT*); symbols as in the paper.
 
-Everything is computed from the objects and from which of them hang together. Log densities are natural and double.
+Everything is computed from the records and from the children of every node. Log densities are natural and double.
 """
 
 from dataclasses import dataclass, field
 
 import numpy as np
 
-NOTHING = -(2**31)
 FLOOR = 1e-6
 
 
 @dataclass
 class Entry:
-    """A Gaussian: one object (a kernel) or the summary of a node."""
+    """A Gaussian: one record (a kernel) or the summary of a node."""
 
     label: int
     n: int
@@ -24,26 +23,14 @@ class Entry:
 
 @dataclass
 class Tree:
-    """The nodes of all classes, each a list of entries, and the root entry of each class (None without objects)."""
+    """The nodes of all classes, each a list of entries, and the root entry of each class (None without records)."""
 
     nodes: dict = field(default_factory=dict)
     roots: list = field(default_factory=list)
 
 
-def structure(arrays, d):
-    """Children of every node, read from the arrays of a forest as its header draws them."""
-    children = []
-    for head in arrays["head"].tolist():
-        offset, lanes = (head & ((1 << 40) - 1)) * 4, (head >> 40 & 0xFF) * 4
-        entries, leaf = head >> 48 & 0xFF, head >> 56 & 1
-        floats = lanes * (d + 1 if leaf else 2 * d + 3)
-        bits = arrays["blob"][offset + floats - lanes : offset + floats].view(np.int32)
-        children.append(bits[:entries].tolist())
-    return children, arrays["class_root"].tolist()
-
-
 def standardisation(X):
-    """Shift and scale; a constant or empty dimension has the scale 1."""
+    """Return shift and scale; a constant or empty dimension has the scale 1."""
     shift, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
     for j, column in enumerate(X.T):
         seen = column[~np.isnan(column)]
@@ -55,7 +42,7 @@ def standardisation(X):
 
 
 def kernel_variances(Z, bandwidth, alpha):
-    """Eq. 17-19 for the objects of one class, in the standardised space."""
+    """Return the kernel variances of one class (Eq. 17-19), in the standardised space."""
     n, d = Z.shape
     h2 = np.full(d, alpha)
     for j, column in enumerate(Z.T):
@@ -68,7 +55,7 @@ def kernel_variances(Z, bandwidth, alpha):
 
 
 def build(X, y, n_classes, children, roots, *, bandwidth="factor", alpha=0.05, inner_variance="max"):
-    """The Gaussians of all entries from the objects and the structure."""
+    """Return the Gaussians of all entries and the standardised records, from the records and the structure."""
     shift, scale = standardisation(X)
     Z = (X - shift) / scale
     tree = Tree()
@@ -84,7 +71,7 @@ def build(X, y, n_classes, children, roots, *, bandwidth="factor", alpha=0.05, i
         var = np.array([own[seen[:, j], j].var() if count[j] else 1.0 for j in range(own.shape[1])])
 
         def summary(child, label=label, h2=h2, mean=mean, var=var):
-            """The entry for a child; its statistics n, LS / n and SS / n."""
+            """Return the entry for a child, and its statistics n, LS / n and SS / n."""
             if child < 0:
                 z = Z[~child]
                 missing = np.isnan(z)
@@ -97,41 +84,41 @@ def build(X, y, n_classes, children, roots, *, bandwidth="factor", alpha=0.05, i
             first = sum(part[1] * part[2] for part in parts) / n
             second = sum(part[1] * part[3] for part in parts) / n
             variance = second - first**2  # Eq. 5
-            least = h2 if inner_variance == "max" else FLOOR
-            return Entry(label, n, first, np.maximum(variance, least), child), n, first, second
+            floor = h2 if inner_variance == "max" else FLOOR
+            return Entry(label, n, first, np.maximum(variance, floor), child), n, first, second
 
         tree.roots.append(summary(roots[label])[0])
     return tree, (X - shift) / scale
 
 
 def log_g(z, entry):
-    """Eq. 2, with the square root of the determinant; a missing dimension is integrated out."""
+    """Return log g (Eq. 2, with the square root of the determinant); a missing dimension is integrated out."""
     seen = ~np.isnan(z)
     apart, variance = (z - entry.mu)[seen], entry.variance[seen]
     return float(-0.5 * np.sum(apart**2 / variance + np.log(2 * np.pi * variance)))
 
 
 def log_joint(z, frontier):
-    """log of sum_e n_e g(z, e): the joint density times the number of all objects (Eq. 7)."""
+    """Return log of sum_e n_e g(z, e): the joint density times the number of all records (Eq. 7)."""
     if not frontier:
         return -np.inf
     return float(np.logaddexp.reduce([np.log(entry.n) + log_g(z, entry) for entry in frontier]))
 
 
 def log_nearest(z, frontier):
-    """Eq. 21."""
+    """Return the log of the strongest component (Eq. 21)."""
     return max((np.log(entry.n) + log_g(z, entry) for entry in frontier), default=-np.inf)
 
 
 def posterior(log_scores):
-    """Probabilities from logarithms of scores."""
+    """Return probabilities from logarithms of scores."""
     log_scores = np.asarray(log_scores)
     scores = np.exp(log_scores - log_scores.max())
     return scores / scores.sum()
 
 
 def kernel_density_posterior(X, y, n_classes, queries, alpha=0.05):
-    """The complete model: the kernel density of every class, f-alpha bandwidth. No tree in sight."""
+    """Return the probabilities of the complete model, without a tree: kernel densities with the f-alpha bandwidth."""
     shift, scale = standardisation(X)
     Z, Q = (X - shift) / scale, (queries - shift) / scale
     out = []

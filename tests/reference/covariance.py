@@ -6,7 +6,7 @@ import numpy as np
 
 
 def shrunk(T, variance):
-    """The covariance of the objects T: off the diagonal shrunk by max(1e-3, d / (d + n)), on it `variance`."""
+    """Return the covariance of the records T: off the diagonal shrunk by max(1e-3, d / (d + n)), on it `variance`."""
     n, d = T.shape
     gamma = max(1e-3, d / (d + n))
     C = (1 - gamma) * np.cov(T.T, bias=True).reshape(d, d)
@@ -15,7 +15,7 @@ def shrunk(T, variance):
 
 
 def block_matrix(C, edges):
-    """Sigma: the covariances inside the connected components of the graph, the rest 0 (Fig. 3)."""
+    """Return Sigma: the covariances inside the connected components of the graph, the rest 0 (Fig. 3)."""
     connected = np.eye(len(C), dtype=bool)
     for i, j in edges:
         connected[i, j] = connected[j, i] = True
@@ -25,12 +25,12 @@ def block_matrix(C, edges):
 
 
 def log_likelihood(Sigma):
-    """Eq. 10 up to what does not depend on Sigma, for one object: the diagonal stays, so the traces are equal."""
+    """Return Eq. 10 for one record, up to terms without Sigma: the diagonal stays, so the traces are equal."""
     return -0.5 * np.linalg.slogdet(Sigma)[1]
 
 
 def hill_climbing(C, s):
-    """Edges that raise the likelihood most, one after the other, as long as no block exceeds s."""
+    """Add the edge that raises the likelihood most, one after another, as long as no block exceeds s; return Sigma."""
     d, edges = len(C), []
     while True:
         Sigma, connected = block_matrix(C, edges)

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def var_part(x, k):
-    """Cut the cluster of the largest scatter at its mean, across its widest dimension, until there are k."""
+    """Split the cluster of the largest scatter at its mean, across its widest dimension, until there are k."""
     clusters = [np.arange(len(x))]
     while len(clusters) < k:
         scatter = [((x[c] - x[c].mean(axis=0)) ** 2).sum(axis=0) for c in clusters]
@@ -19,19 +19,19 @@ def var_part(x, k):
 
 
 def log_joint(x, weight, mean, variance):
-    """Weighted log density of each row under each component."""
+    """Return the weighted log density of each point under each component."""
     squares = ((x[:, None, :] - mean) ** 2 / variance).sum(axis=2)
     return np.log(weight) - 0.5 * (squares + np.log(2 * np.pi * variance).sum(axis=1))
 
 
 def log_sum_exp(joint):
-    """Log of the sum of exponentials along the rows."""
+    """Return the log of the sum of exponentials along the rows."""
     peak = joint.max(axis=1, keepdims=True)
     return peak[:, 0] + np.log(np.exp(joint - peak).sum(axis=1))
 
 
 def fit(x, responsibility, floor):
-    """Weights, means and variances under the responsibilities."""
+    """Return weights, means and variances under the responsibilities."""
     n = responsibility.sum(axis=0)
     mean = responsibility.T @ x / n[:, None]
     variance = np.stack([r @ (x - m) ** 2 for r, m in zip(responsibility.T, mean, strict=True)]) / n[:, None]
@@ -39,7 +39,7 @@ def fit(x, responsibility, floor):
 
 
 def em_split(x, k, *, iterations=20, tolerance=1e-2):
-    """The component of each row."""
+    """Return the component of each point."""
     x = x - x.mean(axis=0)
     floor = np.maximum(0.5 * k ** (-2 / x.shape[1]) * x.var(axis=0), 1e-9 * x.var(axis=0).max())
     clusters = var_part(x, k)

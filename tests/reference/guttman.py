@@ -2,18 +2,18 @@
 
 import numpy as np
 
-from tests.reference.tree_shape import number_breadth_first
+from reference.tree_shape import number_breadth_first
 
 
 class Node:
-    """Entries are objects (int) in a leaf, else nodes."""
+    """Node; its entries are records (int) in a leaf, else nodes."""
 
     def __init__(self, entries):
         self.entries = entries
 
 
 def guttman(points, fanout):
-    """Insert the points in order."""
+    """Insert the points in order; return the shape of the tree."""
     if len(points) == 1:
         return number_breadth_first(0)
     low, high = points.min(axis=0), points.max(axis=0)
@@ -53,7 +53,7 @@ def guttman(points, fanout):
             x, y = box(rest[pair[0]]), box(rest[pair[1]])
             return volume(x, y) - volume(x) - volume(y)
 
-        a, b = max(pairs, key=waste)  # the first of equal ones
+        a, b = max(pairs, key=waste)  # the first of equal pairs
         sides = [Node([rest[a]]), Node([rest[b]])]
         rest = [e for k, e in enumerate(rest) if k not in (a, b)]
         while rest:

@@ -6,19 +6,19 @@ BITS = 16
 
 
 def cells(means, bits=BITS):
-    """Number each dimension's range in 2^bits cells of equal width."""
+    """Return the cell of each mean when the range of each dimension is divided into 2^bits cells of equal width."""
     low, high = means.min(axis=0), means.max(axis=0)
     extent = np.where(high > low, high - low, 1.0)
     return np.minimum((means - low) / extent * 2**bits, 2**bits - 1).astype(int).tolist()
 
 
 def interleave(cell, bits=BITS):
-    """The highest bit of every dimension, then the second highest, and so on, as one number."""
+    """Return the highest bit of every dimension, then the second highest, and so on, as one number."""
     return int("".join(f"{c >> b & 1}" for b in reversed(range(bits)) for c in cell), 2)
 
 
 def hilbert_axes(cell, bits=BITS):
-    """Turn cell numbers into the Hilbert index, its bits spread over the dimensions.
+    """Return the Hilbert index of a cell, its bits spread over the dimensions.
 
     Skilling, "Programming the Hilbert curve", 2004: AxestoTranspose.
     """
@@ -41,10 +41,10 @@ def hilbert_axes(cell, bits=BITS):
 
 
 def z_key(cell, bits=BITS):
-    """Give the position of a cell along the z-curve."""
+    """Return the position of a cell along the z-curve."""
     return interleave(cell, bits)
 
 
 def hilbert_key(cell, bits=BITS):
-    """Give the position of a cell along the Hilbert curve."""
+    """Return the position of a cell along the Hilbert curve."""
     return interleave(hilbert_axes(cell, bits), bits)

@@ -19,7 +19,7 @@ class Mixtures:
 
 
 def log_joints(X, m):
-    """log P(l) w_e g_e(x) of every component, and log p(l, x) of every class."""
+    """Return log P(l) w_e g_e(x) of every component, and log p(l, x) of every class."""
     parts = np.column_stack(
         [
             np.log(m.prior[m.label[e]] * m.w[e]) + multivariate_normal.logpdf(X, m.mu[e], m.Sigma[e]).reshape(len(X))
@@ -31,25 +31,25 @@ def log_joints(X, m):
 
 
 def h(y):
-    """Eq. 16."""
+    """Return h(y), Eq. 16."""
     return np.where(y <= 1, y + 0.5, np.where(y < 2, 2 - 0.5 * (y - 2) ** 2, 2.0))
 
 
 def log_margin(joint, labels, kappa):
-    """log d(x), Eq. 15."""
+    """Return log d(x), Eq. 15."""
     rivals = joint.copy()
     rivals[np.arange(len(labels)), labels] = -np.inf
     return joint[np.arange(len(labels)), labels] - logsumexp(kappa * rivals, axis=1) / kappa
 
 
 def objective(X, labels, m, kappa, lam):
-    """1/N log of Eq. 14."""
+    """Return 1/N log of Eq. 14."""
     u = lam * log_margin(log_joints(X, m)[1], labels, kappa)
     return np.log(h(np.exp(np.minimum(u, np.log(2))))).mean()
 
 
 def sums(X, labels, m, kappa, lam):
-    """C, M and S of every component: what the gradient and the update are made of."""
+    """Return C, M and S of every component, from which the gradient and the update are computed."""
     parts, joint = log_joints(X, m)
     u = lam * log_margin(joint, labels, kappa)
     y = np.exp(np.minimum(u, np.log(2)))

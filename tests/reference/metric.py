@@ -4,20 +4,20 @@ import numpy as np
 
 
 def neighbour_objective(Z, y, weight):
-    """Mean log probability of the right class when every row is classified by Gaussian kernels over the others.
+    """Return the mean log probability of the correct class when each point is classified by kernels over the others.
 
-    Kernels below e^-30 of the nearest are not seen; a row that sees none of its class does not count.
+    Kernels below e^-30 of the nearest count as 0; a point without a kernel of its own class does not count.
     """
     distance = ((Z[:, None, :] - Z[None, :, :]) ** 2 * weight).sum(axis=2)
     np.fill_diagonal(distance, np.inf)
     apart = distance - distance.min(axis=1, keepdims=True)
     kernel = np.where(apart < 30, np.exp(-apart), 0.0)
-    right = (kernel * (y[:, None] == y)).sum(axis=1) / kernel.sum(axis=1)
-    return np.where(right > 0, np.log(np.where(right > 0, right, 1.0)), 0.0).mean()
+    correct = (kernel * (y[:, None] == y)).sum(axis=1) / kernel.sum(axis=1)
+    return np.where(correct > 0, np.log(np.where(correct > 0, correct, 1.0)), 0.0).mean()
 
 
 def apply(X, metric):
-    """Each feature along its curve, shifted, then the linear map."""
+    """Map each feature along its curve, shift it, then apply the linear map."""
     d = len(metric.shift)
     Y = X.copy()
     if len(metric.knots):

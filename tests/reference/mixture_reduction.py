@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from tests.reference.hilbert import cells, z_key
-from tests.reference.packing import means_of
-from tests.reference.tree_shape import build_bottom_up, moments
+from reference.hilbert import cells, z_key
+from reference.packing import means_of
+from reference.tree_shape import build_bottom_up, moments
 
 
 def expected_log_density(mean_f, variance_f, mean_g, variance_g):
-    """Average of log g over f; KL(f || g) is its negative, up to a constant of f."""
+    """Return the mean of log g over f; KL(f || g) is its negative, up to a constant of f."""
     return -0.5 * (np.log(variance_g) + ((mean_f - mean_g) ** 2 + variance_f) / variance_g).sum()
 
 
@@ -43,7 +43,7 @@ def goldberger(points, fanout, kernel_variance):
 
 
 def virtual_sampling(points, fanout, kernel_variance):
-    """EM in which entry i stands for a block of R_i samples."""
+    """Group by EM in which entry i represents a block of R_i samples."""
 
     def group(level):
         mapping = first_mapping(level, fanout)
@@ -78,26 +78,26 @@ def virtual_sampling(points, fanout, kernel_variance):
 
 
 def keep_fanout(level, mapping, fanout, closeness):
-    """Cut groups that are too full, then let lone entries join the closest group with room."""
-    groups = [piece for j in sorted(set(mapping)) for piece in cut(level, list(np.flatnonzero(mapping == j)), fanout)]
-    for j, lone in enumerate(groups):
-        if len(lone) != 1:
+    """Split groups above the fanout, then move single entries to the closest group below it."""
+    groups = [piece for j in sorted(set(mapping)) for piece in split(level, list(np.flatnonzero(mapping == j)), fanout)]
+    for j, single in enumerate(groups):
+        if len(single) != 1:
             continue
-        _, _, mean, variance = level[lone[0]]
+        _, _, mean, variance = level[single[0]]
         close = {}
         for k, g in enumerate(groups):
             if k != j and 0 < len(g) < fanout:
                 _, mean_g, variance_g = moments([level[i] for i in g])
                 log_g = expected_log_density(mean, variance, mean_g, variance_g)
-                close[k] = closeness(lone[0], k, len(g), log_g)
+                close[k] = closeness(single[0], k, len(g), log_g)
         if close:
-            groups[max(close, key=close.__getitem__)].append(lone[0])
+            groups[max(close, key=close.__getitem__)].append(single[0])
             groups[j] = []
     return [g for g in groups if g]
 
 
-def cut(level, members, fanout):
-    """Halve a group at its mean in the dimension of its highest variance until its pieces fit."""
+def split(level, members, fanout):
+    """Halve a group at its mean in the dimension of its highest variance until no part is above the fanout."""
     if len(members) <= fanout:
         return [members]
     _, mean, variance = moments([level[i] for i in members])
@@ -109,4 +109,4 @@ def cut(level, members, fanout):
     else:
         low = np.arange(len(members)) < len(members) // 2
     halves = [[m for m, is_low in zip(members, low, strict=True) if is_low == side] for side in (True, False)]
-    return cut(level, halves[0], fanout) + cut(level, halves[1], fanout)
+    return split(level, halves[0], fanout) + split(level, halves[1], fanout)

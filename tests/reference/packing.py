@@ -4,17 +4,17 @@ import math
 
 import numpy as np
 
-from tests.reference.hilbert import cells, hilbert_key, z_key
-from tests.reference.tree_shape import build_bottom_up
+from reference.hilbert import cells, hilbert_key, z_key
+from reference.tree_shape import build_bottom_up
 
 
 def means_of(level):
-    """The means of a level's entries, one row each."""
+    """Return the means of the entries of a level, one row each."""
     return np.array([mean for _, _, mean, _ in level])
 
 
 def pack(points, fanout, key):
-    """Fill one node after the other in the order of key(cell)."""
+    """Fill one node after another in the order of key(cell)."""
 
     def group(level):
         keys = [key(cell) for cell in cells(means_of(level))]
@@ -55,7 +55,7 @@ def str_packing(points, fanout):
 
 
 def smallest_root(tiles, left):
-    """Give the ceiling of tiles^((left - 1) / left), in whole numbers."""
+    """Return the ceiling of tiles^((left - 1) / left), in whole numbers."""
     s = 1
     while s**left < tiles ** (left - 1):
         s += 1

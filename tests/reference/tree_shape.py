@@ -1,16 +1,16 @@
-"""A tree as nested lists, plain and slow: what the constructions' references share.
+"""Trees as nested lists: functions that the references of all constructions share.
 
-A node is a list of at least two entries; an entry is a node or the index of an object.
+A node is a list of at least two entries; an entry is a node or the index of a record.
 """
 
 import numpy as np
 
 
 def number_breadth_first(root):
-    """The arrays (first_entry, entry) of a root node; an object alone has no node."""
+    """Return the arrays (first_entry, entry) of a root node; a single record has no node."""
     first_entry, entry = [0], []
     nodes = [root] if isinstance(root, list) else []
-    for node in nodes:  # grows while it is read
+    for node in nodes:  # it grows during the loop
         for child in node:
             if isinstance(child, list):
                 entry.append(len(nodes))
@@ -21,23 +21,23 @@ def number_breadth_first(root):
     return np.array(first_entry, np.int32), np.array(entry, np.int32)
 
 
-def objects_below(first_entry, entry, node):
-    """The objects in the subtree of a node, ascending."""
-    found, open_nodes = [], [node]
-    while open_nodes:
-        at = open_nodes.pop()
+def records_below(first_entry, entry, node):
+    """Return the records in the subtree of a node, ascending."""
+    found, pending = [], [node]
+    while pending:
+        at = pending.pop()
         for e in entry[first_entry[at] : first_entry[at + 1]]:
-            open_nodes.append(e) if e >= 0 else found.append(~e)
+            pending.append(e) if e >= 0 else found.append(~e)
     return sorted(found)
 
 
 def root_clusters(first_entry, entry):
-    """The objects below each entry of the root node."""
-    return [objects_below(first_entry, entry, e) if e >= 0 else [~e] for e in entry[: first_entry[1]]]
+    """Return the records below each entry of the root node."""
+    return [records_below(first_entry, entry, e) if e >= 0 else [~e] for e in entry[: first_entry[1]]]
 
 
 def build_bottom_up(points, fanout, group, kernel_variance=None):
-    """Group the entries of a level into nodes until one node holds all; group(level) gives lists of positions.
+    """Group the entries of a level into nodes until one node holds all; group(level) returns lists of positions.
 
     A level is a list of (entry, weight, mean, variance).
     """
@@ -52,7 +52,7 @@ def build_bottom_up(points, fanout, group, kernel_variance=None):
 
 
 def moments(entries):
-    """Weight, mean and variance of a mixture of entries."""
+    """Return weight, mean and variance of a mixture of entries."""
     weight, mean, variance = 0.0, 0.0, 0.0
     for _, w, m, _ in entries:
         weight += w

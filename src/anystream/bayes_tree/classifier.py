@@ -21,7 +21,7 @@ from anystream.bayes_tree.inspection import TreeInspector
 from anystream.bayes_tree.metric import Metric, map_records
 from anystream.bayes_tree.metric_learning import learn_metric
 from anystream.bayes_tree.query import BayesTreeQuery
-from anystream.bayes_tree.recipe import ForestRecipe, QueryRecipe, query_settings
+from anystream.bayes_tree.recipe import ForestRecipe, QueryRecipe, cached_query_settings
 from anystream.bayes_tree.selection import choose
 from anystream.estimators.classifier import IncrementalClassifier
 from anystream.estimators.merging import MergeableMixin
@@ -241,7 +241,7 @@ class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
         check_int("budget", self.budget)
         resolve_threads(self.n_jobs)
         recipe = self._resolve_recipe(n_features=1)
-        query_settings(*self._query_recipe(), recipe.decision, recipe.root_weight)
+        self._query_recipe().settings(recipe.decision, recipe.root_weight)
 
     def _resolve_recipe(self, n_features: int) -> ForestRecipe:
         return ForestRecipe.resolve(
@@ -265,8 +265,9 @@ class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
         return QueryRecipe(self.descent, self.refined_classes, self.refine_for)
 
     def _query_settings(self) -> _native.BayesQuerySettings:
-        decision = self.recipe_.decision if self.decision == "auto" else self.decision
-        return self._query_recipe().settings(decision, self.recipe_.root_weight)
+        recipe = self.recipe_
+        decision = recipe.decision if self.decision == "auto" else self.decision
+        return cached_query_settings(self.descent, self.refined_classes, self.refine_for, decision, recipe.root_weight)
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
@@ -331,15 +332,15 @@ class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
     def classify_records(self, records: NDArray[np.float64], budget: Budget) -> BatchResult:
         """Classify in one native call on all threads."""
         forest, threads = self.forest_.snapshot(), resolve_threads(self.n_jobs)
-        points = map_records(self.metric_, records, threads)
-        fill = partial(forest.answer, self._query_settings(), points, *budget.limits(), threads)
+        settings, metric = self._query_settings(), self._native_metric()
+        fill = partial(forest.answer, settings, records, *budget.limits(), threads, metric=metric)
         return fill_batch(len(records), forest.classes, fill)
 
     def staged_proba(self, records: NDArray[np.float64], stages: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
         """Classify in one native call that keeps the probabilities of every stage."""
         forest, threads = self.forest_.snapshot(), resolve_threads(self.n_jobs)
-        points = map_records(self.metric_, records, threads)
-        fill = partial(forest.answer_in_stages, self._query_settings(), points, stages, threads)
+        settings, metric = self._query_settings(), self._native_metric()
+        fill = partial(forest.answer_in_stages, settings, records, stages, threads, metric=metric)
         return fill_stages(len(records), len(stages), forest.classes, fill)
 
     def open_query(self, record: NDArray[np.float64]) -> Query:

@@ -114,9 +114,10 @@ class TreeInspector:
         self._classes, self._feature_names, self._metric = classes, feature_names, metric
         self._arrays: dict[str, Any] = forest.arrays()
         self._d = forest.dimensions
-        self._entry_node, self._entry_child = self._entries()
-        starts = np.searchsorted(self._entry_node, np.arange(len(self._arrays["head"]) + 1))
-        self._first_entry: Ints = starts.astype(np.int64)
+        entries = forest.entries()
+        self._first_entry: Ints = entries["first"]  # of every node, and the end of the last one
+        self._entry_node: NDArray[np.int32] = entries["node"]
+        self._entry_child: NDArray[np.int32] = entries["child"]  # a node, or ~record
 
     def describe(self) -> TreeDescription:
         """Return the number of entries, the fanout and the variance of every level."""
@@ -187,20 +188,10 @@ class TreeInspector:
         name = f"feature {feature}" if self._feature_names is None else str(self._feature_names[feature])
         return name if self._metric is None else f"{name}, {self._metric}"
 
-    def _entries(self) -> tuple[Ints, Ints]:
-        """Return the node and the child (a node, or ~record) of every entry below the roots, node by node."""
-        head = self._arrays["head"].astype(np.int64)
-        offset, lanes = (head & ((1 << 40) - 1)) * 4, (head >> 40 & 0xFF) * 4
-        entries, leaf = head >> 48 & 0xFF, head >> 56 & 1
-        floats = lanes * np.where(leaf == 1, self._d + 1, 2 * self._d + 3)
-        node = np.repeat(np.arange(len(head)), entries)
-        lane = np.arange(len(node)) - np.repeat(np.cumsum(entries) - entries, entries)
-        return node, self._arrays["blob"].view(np.int32)[(offset + floats - lanes)[node] + lane].astype(np.int64)
-
     def _heights(self) -> Ints:
         """Return the height of each node above its farthest record."""
         inner = self._entry_child >= 0
-        parent = np.full(len(self._arrays["head"]), -1)
+        parent = np.full(len(self._first_entry) - 1, -1)
         parent[self._entry_child[inner]] = self._entry_node[inner]
         height = np.ones(len(parent), dtype=np.int64)
         changed = np.arange(len(parent))

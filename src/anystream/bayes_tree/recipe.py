@@ -165,14 +165,24 @@ class QueryRecipe(NamedTuple):
     refine_for: str
 
     def settings(self, decision: str, root_weight: float | None) -> BayesQuerySettings:
-        """Return the native settings; they are cached, since every query needs them."""
-        return _cached_settings(*self, decision, root_weight)
+        """Return the native settings."""
+        return query_settings(*self, decision, root_weight)
 
 
 def query_settings(
     descent: str, refined_classes: int | str, refine_for: str, decision: str, root_weight: float | None
 ) -> BayesQuerySettings:
-    """Return the native settings of a query; ValueError if a parameter is invalid."""
+    """Return the native settings of a query; ValueError if a parameter is invalid.
+
+    Parameters
+    ----------
+    descent, refined_classes, refine_for
+        As in `BayesTreeClassifier`.
+    decision : str
+        What decides; not ``"auto"``.
+    root_weight : float or None
+        Vote of the root model.
+    """
     certify = check_choice("refine_for", refine_for, ("accuracy", "certificate")) == "certificate"
     if certify:
         _check_certifiable(descent, refined_classes, decision)
@@ -182,7 +192,8 @@ def query_settings(
     return BayesQuerySettings(descent, decision, k, root_weight or 0.0, certify=certify)
 
 
-_cached_settings = lru_cache(maxsize=256, typed=True)(query_settings)
+cached_query_settings = lru_cache(maxsize=256, typed=True)(query_settings)
+"""`query_settings` for single records, whose cost is a few microseconds."""
 
 
 def _check_certifiable(descent: str, refined_classes: int | str, decision: str) -> None:

@@ -160,10 +160,10 @@ class _Trial:
                 raise KeyboardInterrupt
             part = self._parts[number]
             found = np.empty((len(part.records), len(_STAGES)), dtype=np.int32)
-            forest = self._forest(part.quarter, recipe)
-            records = map_records(self._metric(part.quarter, recipe), part.records, self._threads)
+            forest, metric = self._forest(part.quarter, recipe), self._metric(part.quarter, recipe)
             settings = self._query.settings(recipe.decision, recipe.root_weight)
-            forest.label_in_stages(settings, records, _STAGES, self._threads, found)
+            native_metric = None if metric is None else metric.native
+            forest.label_in_stages(settings, part.records, _STAGES, self._threads, found, metric=native_metric)
             self._judged[number, recipe] = np.asarray(found == part.numbers[:, np.newaxis])
         return self._judged[number, recipe]
 

@@ -1,4 +1,4 @@
-"""Levels are counted as a plain walk counts them; pictures show what stands for each class."""
+"""Levels have the statistics of a plain walk through the trees; plots show every entry of a frontier."""
 
 import matplotlib
 import numpy as np
@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayes_tree.plain import plain
-from reference.bayes_tree import structure
+from bayes_tree.structure import children_and_roots, records_below
 
 matplotlib.use("Agg")
 
@@ -24,26 +24,23 @@ def sample(seed=0, n=200, d=3, classes=3):
     construction=st.sampled_from(["em_top_down", "hilbert", "guttman", "nearest_mean"]),
 )
 @settings(deadline=None)
-def test_levels_are_those_of_a_plain_walk(seed, n, construction):
+def test_levels_have_the_statistics_of_a_plain_walk(seed, n, construction):
     X, y = sample(seed, n)
     model = plain(construction=construction, fanout=4).fit(X, y)
-    arrays = model.forest_.arrays()
-    children, _ = structure(arrays, X.shape[1])
+    children, _ = children_and_roots(model.forest_)
 
     def height(entry):
         return 0 if entry < 0 else 1 + max(height(child) for child in children[entry])
 
-    def objects(entry):
-        return [~entry] if entry < 0 else [i for child in children[entry] for i in objects(child)]
-
     levels = {}
     for node in range(len(children)):
-        label = y[objects(node)[0]]
+        records = records_below(children, node)
+        label = y[records[0]]
         unit = X[y == label].var(axis=0)
-        variance = (X[objects(node)].var(axis=0)[unit > 0] / unit[unit > 0]).mean()
+        variance = (X[records].var(axis=0)[unit > 0] / unit[unit > 0]).mean()
         levels.setdefault(height(node), []).append((len(children[node]), variance))
     found = model.tree_.describe()
-    assert (found.classes, found.objects, found.nodes) == (len(np.unique(y)), n, len(children))
+    assert (found.classes, found.records, found.nodes) == (len(np.unique(y)), n, len(children))
     assert len(found.levels) == 1 + len(levels)
     for row in found.levels[1:]:
         fanouts, variances = zip(*levels[row.level], strict=True)
@@ -51,18 +48,18 @@ def test_levels_are_those_of_a_plain_walk(seed, n, construction):
         np.testing.assert_allclose([row.fanout, row.variance], [np.mean(fanouts), np.mean(variances)], rtol=1e-6)
 
 
-def test_a_description_is_printed_and_drawn():
+def test_a_description_is_printed_and_plotted():
     X, y = sample()
     description = plain().fit(X, y).tree_.describe()
     lines = str(description).splitlines()
-    assert lines[0].startswith("3 trees, 200 objects")
+    assert lines[0].startswith("3 trees, 200 records")
     assert len(lines) == 2 + len(description.levels)
     ax = description.plot(label="ours")
     assert ax.lines[0].get_ydata().tolist() == [row.variance for row in description.levels]
 
 
 @pytest.mark.parametrize("steps", [0, 5, 10**6])
-def test_a_picture_of_a_frontier_shows_every_entry_once(steps):
+def test_a_plot_of_a_frontier_shows_every_entry_once(steps):
     X, y = sample()
     model = plain().fit(X, y)
     query = model.query(X[0]).refine(steps)
@@ -76,8 +73,22 @@ def test_a_picture_of_a_frontier_shows_every_entry_once(steps):
         np.testing.assert_allclose(np.sort(dots[:-1], axis=0), np.sort(X[:, [2, 0]], axis=0))
 
 
-def test_a_feature_that_is_not_there_is_refused():
+def test_a_feature_that_does_not_exist_raises_an_error():
     X, y = sample()
     model = plain().fit(X, y)
-    with pytest.raises(ValueError, match="feature 3 is not one of the 3"):
+    with pytest.raises(ValueError, match="feature 3 does not exist, there are 3; use 0 to 2"):
         model.tree_.plot_frontier(model.query(X[0]), features=(0, 3))
+
+
+def test_axes_have_the_names_of_the_features_and_of_the_metric():
+    pd = pytest.importorskip("pandas")
+    X, y = sample()
+    model = plain(metric="whiten").fit(pd.DataFrame(X, columns=["height", "width", "depth"]), y)
+    ax = model.tree_.plot_frontier(model.query(X[0]), features=(2, 0))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("depth, whiten", "height, whiten")
+
+
+def test_a_class_without_records_has_no_entries():
+    model = plain().partial_fit([[0.0], [1.0], [5.0]], [1, 1, 0], classes=[0, 1, 2])
+    description = model.tree_.describe()
+    assert (description.classes, description.records, description.nodes) == (3, 3, 1)
