@@ -35,6 +35,15 @@ def test_a_window_evicts_the_oldest_texts_and_a_file_keeps_it(tmp_path):
         assert len(twin.partial_fit(["Dupont"], ["fr"]).exemplars_) == 2
 
 
+def test_a_model_of_vectors_can_be_fitted_again_on_texts(tmp_path):
+    model = AnytimeNeighborsClassifier().fit(pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]}), [0, 1])
+    model.set_params(metric="edit").fit(NAMES, LANGUAGES)
+    model.save(tmp_path / "model.safetensors")
+    for twin in (model, load(tmp_path / "model.safetensors")):
+        assert twin.predict(["Mayer", "Rosso"]).tolist() == ["de", "it"]
+        assert not any(hasattr(twin, name) for name in ("n_features_in_", "feature_names_in_", "columns_"))
+
+
 def test_models_of_texts_merge():
     parts = [
         AnytimeNeighborsClassifier(metric="edit").fit(NAMES[half], LANGUAGES[half])

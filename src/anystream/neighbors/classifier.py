@@ -172,6 +172,9 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
 
     def fit_records(self, records: Any, numbers: NDArray[np.int32], n_classes: int) -> None:
         """Order all records and keep those that trimming does not drop."""
+        if self._record_type() not in _VECTORS:
+            for name in ("n_features_in_", "feature_names_in_", "columns_"):  # of an earlier fit on vectors
+                self.__dict__.pop(name, None)
         recipe, threads = self._resolve_recipe(self._n_features()), resolve_threads(self.n_jobs)
         self.exemplars_, self.trimmed_profile_ = fit_exemplars(recipe, records, numbers, n_classes, threads)
         self.recipe_ = recipe

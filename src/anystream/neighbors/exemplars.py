@@ -95,9 +95,10 @@ class Exemplars:
 
     def classify(self, records: Any, k: int, budget: Budget, threads: int) -> BatchResult:
         """Return shares of votes, steps and certificates."""
+        gallery = self.gallery  # learning may replace it meanwhile
         values, borders = self.distance.pack(self.distance.transform(records))
-        fill = partial(self.gallery.answer, values, borders, k, *budget.limits(), threads)
-        return fill_batch(len(borders) - 1, self.gallery.classes, fill)
+        fill = partial(gallery.answer, values, borders, k, *budget.limits(), threads)
+        return fill_batch(len(borders) - 1, gallery.classes, fill)
 
     def classify_stages(self, records: Any, k: int, stages: NDArray[np.int64], threads: int) -> NDArray[np.float64]:
         """Return shares of votes after each stage, of shape (n_records, n_stages, n_classes)."""
@@ -107,9 +108,10 @@ class Exemplars:
         self, encoded: Any, k: int, stages: NDArray[np.int64], threads: int
     ) -> NDArray[np.float64]:
         """Return the same as `classify_stages` for records that the distance has encoded already."""
+        gallery = self.gallery
         values, borders = self.distance.pack(encoded)
-        out = np.empty((len(borders) - 1, len(stages), self.gallery.classes))
-        self.gallery.answer_in_stages(values, borders, k, stages, threads, out.reshape(-1))
+        out = np.empty((len(borders) - 1, len(stages), gallery.classes))
+        gallery.answer_in_stages(values, borders, k, stages, threads, out.reshape(-1))
         return out
 
     def open_query(self, record: Any, k: int) -> ExemplarQuery:
