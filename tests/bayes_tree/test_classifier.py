@@ -44,7 +44,7 @@ def test_every_construction_ends_at_the_same_kernel_density_and_learns_on(constr
     X, y = load_digits(return_X_y=True)
     train, test = slice(0, 600), slice(600, 900)
     model = plain(construction=construction, decision="mixture").fit(X[train], y[train])
-    assert model.forest_.objects == 600
+    assert model.forest_.records == 600
     by_default = plain(decision="mixture").fit(X[train], y[train])
     np.testing.assert_allclose(
         model.predict_proba(X[test], budget=Budget()),
@@ -55,7 +55,7 @@ def test_every_construction_ends_at_the_same_kernel_density_and_learns_on(constr
     assert model.score(X[test], y[test]) > 0.85
     before = model.forest_.nodes
     model.partial_fit(X[test], y[test])
-    assert model.forest_.objects == 900
+    assert model.forest_.records == 900
     assert model.forest_.nodes > before
     assert model.score(X[test], y[test]) > 0.95
 

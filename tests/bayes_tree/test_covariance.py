@@ -74,8 +74,8 @@ def objects(seed, n, d, classes):
     return np.ascontiguousarray(X), y
 
 
-def entries_below(arrays, d):
-    children, roots = reference.structure(arrays, d)
+def entries_below(forest):
+    children, roots = reference.structure(forest)
 
     def below(entry):
         return [~entry] if entry < 0 else [o for child in children[entry] for o in below(child)]
@@ -102,7 +102,7 @@ def test_entries_above_the_level_with_enough_objects_have_their_covariance(seed,
     arrays = forest.arrays()
     if arrays["assembled_at"][0] != len(X):
         return
-    children, roots, below = entries_below(arrays, d)
+    children, roots, below = entries_below(forest)
     shift, scale = reference.standardisation(X)
     Z = (X - shift) / scale
     s = min(block or d, d)

@@ -27,8 +27,7 @@ def sample(seed=0, n=200, d=3, classes=3):
 def test_levels_are_those_of_a_plain_walk(seed, n, construction):
     X, y = sample(seed, n)
     model = plain(construction=construction, fanout=4).fit(X, y)
-    arrays = model.forest_.arrays()
-    children, _ = structure(arrays, X.shape[1])
+    children, _ = structure(model.forest_)
 
     def height(entry):
         return 0 if entry < 0 else 1 + max(height(child) for child in children[entry])

@@ -208,3 +208,26 @@ def test_a_metric_equals_its_twin_only():
     assert learn_metric("whiten", X, y, 0) == learn_metric("whiten", X, y, 0)
     assert learn_metric("whiten", X, y, 0) != learn_metric("quantile", X, y, 0)
     assert Metric(np.zeros(2)) != None  # noqa: E711  # __eq__ itself is tested
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_call_of_a_forest_maps_raw_records_by_the_metric_it_is_given(name):
+    X, y = labelled(5, n=200)
+    metric = learn_metric(name, X, y, 0, 1)
+    forest = _native.BayesForest.build(_native.BayesForestSettings(7, "factor", 0.05, "max"), metric.apply(X, 1), y, 2)
+    settings, stages = _native.BayesQuerySettings("global_best", "ensemble", 0), np.array([0, 9])
+    raw, mapped = X[:40], metric.apply(X[:40], 1)
+
+    def answers(records, native):
+        proba, steps, certified = np.empty((40, 2)), np.empty(40, np.int64), np.empty(40, np.uint8)
+        forest.answer(settings, records, 9, -1, None, 2, proba, steps, certified, native)
+        staged, labels = np.empty((40, 2, 2)), np.empty((40, 2), np.int32)
+        forest.answer_in_stages(settings, records, stages, 2, staged.reshape(-1), native)
+        forest.label_in_stages(settings, records, stages, 2, labels, native)
+        queries = [forest.query(settings, record, native) for record in records]
+        one = [forest.proba_one(settings, record, 9, native) for record in records]
+        first = [forest.label_one(settings, record, 9, native) for record in records]
+        return proba, steps, staged, labels, [query.proba() for query in queries], one, first
+
+    for given_raw, given_mapped in zip(answers(raw, metric.native), answers(mapped, None), strict=True):
+        np.testing.assert_array_equal(given_raw, given_mapped)

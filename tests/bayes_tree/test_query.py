@@ -45,7 +45,7 @@ def forests(draw):
 
 
 def reference_of(forest, X, y, classes, bandwidth, inner):
-    children, roots = reference.structure(forest.arrays(), X.shape[1])
+    children, roots = reference.structure(forest)
     return reference.build(X, y, classes, children, roots, bandwidth=bandwidth, inner_variance=inner)
 
 
@@ -65,17 +65,13 @@ def test_the_gaussians_of_all_entries_are_those_of_the_paper(case):
     forest, X, y, classes, bandwidth, inner = case
     if not spread_out(forest, X):
         return
-    arrays, d = forest.arrays(), X.shape[1]
     tree, _ = reference_of(*case)
-    for i, head in enumerate(arrays["head"].tolist()):
-        offset, lanes, leaf = (head & ((1 << 40) - 1)) * 4, (head >> 40 & 0xFF) * 4, head >> 56 & 1
-        mean = arrays["blob"][offset : offset + d * lanes].reshape(d, lanes)
-        precision = arrays["blob"][offset + d * lanes : offset + 2 * d * lanes].reshape(-1, lanes)
-        kernel = arrays["kernel_precision"].reshape(classes, d)[arrays["node_class"][i]]
-        for lane, entry in enumerate(tree.nodes[i]):
-            np.testing.assert_allclose(mean[:, lane], entry.mu, rtol=1e-5, atol=1e-5)
-            found = kernel if leaf else precision[:, lane]
-            np.testing.assert_allclose(found, entry.variance**-0.5, rtol=1e-4)
+    for node in range(forest.nodes):
+        mean, precision = (found.reshape(-1, X.shape[1]) for found in forest.node_gaussians(node))
+        assert len(mean) == len(tree.nodes[node])
+        for place, entry in enumerate(tree.nodes[node]):
+            np.testing.assert_allclose(mean[place], entry.mu, rtol=1e-5, atol=1e-5)
+            np.testing.assert_allclose(precision[place], entry.variance**-0.5, rtol=1e-4)
 
 
 @given(

@@ -267,7 +267,7 @@ def test_learning_from_later_labels_and_saving_the_model(home):
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stderr)["learned"] == 200
-    assert load(home / "better.safetensors").forest_.objects == 600
+    assert load(home / "better.safetensors").forest_.records == 600
     assert anystream("evaluate", "better.safetensors", "test.csv", cwd=home).returncode == 0  # the schema went along
 
 

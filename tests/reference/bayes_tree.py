@@ -30,16 +30,11 @@ class Tree:
     roots: list = field(default_factory=list)
 
 
-def structure(arrays, d):
-    """Children of every node, read from the arrays of a forest as its header draws them."""
-    children = []
-    for head in arrays["head"].tolist():
-        offset, lanes = (head & ((1 << 40) - 1)) * 4, (head >> 40 & 0xFF) * 4
-        entries, leaf = head >> 48 & 0xFF, head >> 56 & 1
-        floats = lanes * (d + 1 if leaf else 2 * d + 3)
-        bits = arrays["blob"][offset + floats - lanes : offset + floats].view(np.int32)
-        children.append(bits[:entries].tolist())
-    return children, arrays["class_root"].tolist()
+def structure(forest):
+    """Children of every node of a native forest, and the root of every class."""
+    entries = forest.entries()
+    children = [part.tolist() for part in np.split(entries["child"], entries["first"][1:-1])][: forest.nodes]
+    return children, forest.arrays()["class_root"].tolist()
 
 
 def standardisation(X):

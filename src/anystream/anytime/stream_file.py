@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import NDArray
 
-from anystream._native import DamagedModelError
-from anystream.anytime.file_head import head_to_json, model_with_head
+from anystream.anytime.file_head import head_to_json, model_with_head, parameters_of
 from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays
 
 if TYPE_CHECKING:
@@ -27,11 +26,12 @@ def stream_model_from_file(cls: type[Model], file: ModelFile) -> Model:
     model = model_with_head(cls, file)
     d, n_classes = model.n_features_in_, len(model.classes_)
     arrays, _ = check_arrays(file, model._arrays, {"d": d, "classes": n_classes})
-    try:
-        flat = {name: array.reshape(-1) for name, array in arrays.items()}
-        model.model_ = cls._native_model.from_arrays(model._model_settings(), d, n_classes, flat)
-    except (DamagedModelError, ValueError) as error:
-        raise ModelFileError(f"{file.path}: {error}; restore the file from a copy or save the model again") from None
+    flat = {name: array.reshape(-1) for name, array in arrays.items()}
+    with parameters_of(cls, file):
+        try:
+            model.model_ = cls._native_model.from_arrays(model._model_settings(), d, n_classes, flat)
+        except ModelFileError as error:
+            raise ModelFileError(f"{file.path}: {error}") from None
     return model
 
 

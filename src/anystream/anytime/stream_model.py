@@ -56,7 +56,7 @@ class StreamClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixin, 
             self._model_settings()
 
     def _widen(self, n_features: int) -> None:
-        self.model_.widen(n_features)
+        self.model_.add_features(n_features)
 
     def _check_columns(self) -> None:
         """Refuse parameters that name columns which a table does not have."""

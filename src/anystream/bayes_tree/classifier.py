@@ -312,20 +312,22 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
     def _answer(
         self, queries: NDArray[np.float64], budget: Budget
     ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
-        settings, mapped = self._query_settings(self.plan_), self._mapped(queries)
+        settings, metric = self._query_settings(self.plan_), self._native_metric
         return answer_batch(
             len(queries),
             len(self.classes_),
-            lambda *out: self.forest_.answer(settings, mapped, *budget.limits(), self._threads(), *out),
+            lambda proba, steps, certified: self.forest_.answer(
+                settings, queries, *budget.limits(), self._threads(), proba, steps, certified, metric
+            ),
         )
 
     def _staged_proba(self, queries: NDArray[np.float64], stages: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
-        settings, mapped = self._query_settings(self.plan_), self._mapped(queries)
+        settings, metric = self._query_settings(self.plan_), self._native_metric
         return answer_in_stages(
             len(queries),
             len(stages),
             len(self.classes_),
-            lambda out: self.forest_.answer_in_stages(settings, mapped, stages, self._threads(), out),
+            lambda out: self.forest_.answer_in_stages(settings, queries, stages, self._threads(), out, metric),
         )
 
     def _open_query(self, row: NDArray[np.float64]) -> Query:
@@ -352,7 +354,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
     def _widen(self, n_features: int) -> None:
         if self._metric is not None:
             self._metric = self._metric.widened(n_features)
-        self.forest_.widen(n_features)
+        self.forest_.add_features(n_features)
 
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return forest_to_file(self)
@@ -426,7 +428,7 @@ class BayesTreeClassifier(AnytimeClassifierMixin, RiverFaceMixin, ClassifierMixi
         forest.train_root_model(
             self.margin_kappa,
             self.margin_lambda,
-            most_objects=max(2000, _ROOT_MODEL_WORK // per_object),
+            max_records=max(2000, _ROOT_MODEL_WORK // per_object),
             iterations=iterations,
             seed=self.seed,
             threads=self._threads(),

@@ -97,9 +97,10 @@ class BayesTrees:
         self._model = model
         self._arrays: dict[str, Any] = model.forest_.arrays()
         self._d = len(self._arrays["shift"])
-        self._entry_node, self._entry_child = self._entries()
-        starts = np.searchsorted(self._entry_node, np.arange(len(self._arrays["head"]) + 1))
-        self._first_entry: Ints = starts.astype(np.int64)
+        entries = model.forest_.entries()
+        self._entry_node: Ints = entries["node"]
+        self._entry_child: Ints = entries["child"]
+        self._first_entry: Ints = entries["first"]
 
     def describe(self) -> TreeDescription:
         """Count entries, fanout and variance on every level."""
@@ -165,16 +166,6 @@ class BayesTrees:
         names = getattr(self._model, "feature_names_in_", None)
         name = f"feature {feature}" if names is None else str(names[feature])
         return name if self._model.plan_.metric is None else f"{name}, {self._model.plan_.metric}"
-
-    def _entries(self) -> tuple[Ints, Ints]:
-        """The node and the child (a node, or ~object) of every entry below the roots, node by node."""
-        head = self._arrays["head"].astype(np.int64)
-        offset, lanes = (head & ((1 << 40) - 1)) * 4, (head >> 40 & 0xFF) * 4
-        entries, leaf = head >> 48 & 0xFF, head >> 56 & 1
-        floats = lanes * np.where(leaf == 1, self._d + 1, 2 * self._d + 3)
-        node = np.repeat(np.arange(len(head)), entries)
-        lane = np.arange(len(node)) - np.repeat(np.cumsum(entries) - entries, entries)
-        return node, self._arrays["blob"].view(np.int32)[(offset + floats - lanes)[node] + lane].astype(np.int64)
 
     def _heights(self) -> Ints:
         """How far each node is above its farthest object."""

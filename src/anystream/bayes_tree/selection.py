@@ -157,8 +157,15 @@ class _Trial:
                 raise KeyboardInterrupt
             part = self._parts[number]
             labels = np.empty((len(part.queries), len(_STAGES)), dtype=np.int32)
-            forest, queries = self._forest(part.quarter, plan), self._mapped(part.quarter, plan.metric, part.queries)
-            forest.label_in_stages(self._model._query_settings(plan), queries, _STAGES, self._model._threads(), labels)
+            forest, metric = self._forest(part.quarter, plan), self._metric(part.quarter, plan.metric)
+            forest.label_in_stages(
+                self._model._query_settings(plan),
+                part.queries,
+                _STAGES,
+                self._model._threads(),
+                labels,
+                None if metric is None else metric.native,
+            )
             self._judged[number, plan] = np.asarray(labels == part.answers[:, np.newaxis])
         return self._judged[number, plan]
 
@@ -173,20 +180,22 @@ class _Trial:
             self._built[quarter] = self._points[build], self._labels[build]
         return self._built[quarter]
 
-    def _mapped(self, quarter: int, metric: str | None, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        if metric is None:
-            return points
-        if (quarter, metric) not in self._metrics:
-            self._metrics[quarter, metric] = learn_metric(
-                metric, *self._outside(quarter), self._model.seed, self._model._threads()
+    def _metric(self, quarter: int, name: str | None) -> Metric | None:
+        """The metric learned from what is outside a quarter."""
+        if name is None:
+            return None
+        if (quarter, name) not in self._metrics:
+            self._metrics[quarter, name] = learn_metric(
+                name, *self._outside(quarter), self._model.seed, self._model._threads()
             )
-        return self._metrics[quarter, metric].apply(points, self._model._threads())
+        return self._metrics[quarter, name]
 
     def _forest(self, quarter: int, plan: Plan) -> BayesForest:
         key = quarter, plan.metric, plan.bandwidth
         if key not in self._forests:
             points, labels = self._outside(quarter)
-            mapped, trees_alone = self._mapped(quarter, plan.metric, points), replace(plan, root_weight=None)
+            metric, trees_alone = self._metric(quarter, plan.metric), replace(plan, root_weight=None)
+            mapped = points if metric is None else metric.apply(points, self._model._threads())
             self._forests[key] = self._model._build(
                 trees_alone, mapped, labels, self._classes, stop=self._stop, margin_iterations=_ITERATIONS
             )

@@ -104,7 +104,7 @@ class Exemplars:
     def widen(self, n_features: int) -> None:
         """Make room for features that are missing so far."""
         self.distance.widen(n_features)
-        self.gallery.widen(n_features)
+        self.gallery.add_features(n_features)
 
     def snapshot(self) -> Exemplars:
         """The exemplars as they are now, whatever these learn later; nothing large is copied."""

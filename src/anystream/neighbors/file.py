@@ -76,6 +76,8 @@ def model_from_file(cls: type[Model], file: ModelFile) -> Model:
     try:
         distance.check_learned(sizes["d"])
         gallery = _native.NeighborsGallery.from_arrays(distance.native, sizes["classes"], capacity(model), arrays)
+    except ModelFileError as error:
+        raise ModelFileError(f"{file.path}: {error}") from None
     except (OverflowError, TypeError, ValueError) as error:
         raise ModelFileError(f"{file.path}: {error}; restore the file from a copy or save the model again") from None
     model.exemplars_ = Exemplars(distance, gallery)

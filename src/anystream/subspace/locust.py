@@ -27,7 +27,7 @@ class Locust(StreamClassifier):
         check_categories(points, self._categorical_columns())
 
     def _widen(self, n_features: int) -> None:
-        self.model_.widen(n_features, self._categorical_columns())
+        self.model_.add_features(n_features, self._categorical_columns())
 
 
 def error_rate(confidence: object) -> float:
