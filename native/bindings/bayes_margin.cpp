@@ -91,17 +91,17 @@ auto to_arrays(const std::vector<Component>& components) {
 void bind_bayes_margin(nb::module_& m) {
     m.def(
         "search_blocks",
-        [](Matrix<double> covariance, std::size_t most) {
+        [](Matrix<double> covariance, std::size_t max_block) {
             require_equal("columns of covariance", covariance.shape(1), covariance.shape(0));
-            const Blocks blocks = search_blocks(as_span(covariance), covariance.shape(0), most);
+            const Blocks blocks = search_blocks(as_span(covariance), covariance.shape(0), max_block);
             return std::pair(blocks.order, blocks.first);
         },
-        "covariance"_a.noconvert(), "most"_a,
+        "covariance"_a.noconvert(), "max_block"_a,
         "Blocks of dimensions by hill climbing on the likelihood: (order, first); block b is "
         "order[first[b]:first[b + 1]].");
     m.def(
         "block_log2_density",
-        [](Matrix<float> points, Vector<double> mean, Matrix<double> covariance, std::size_t most,
+        [](Matrix<float> points, Vector<double> mean, Matrix<double> covariance, std::size_t max_block,
            OutVector<float> out) {
             const std::size_t d = mean.size();
             require_equal("columns of points", points.shape(1), d);
@@ -109,14 +109,14 @@ void bind_bayes_margin(nb::module_& m) {
             require_equal("columns of covariance", covariance.shape(1), d);
             require_equal("length of out", out.size(), points.shape(0));
             CovarianceTable table;
-            const Blocks blocks = search_blocks(as_span(covariance), d, most);
+            const Blocks blocks = search_blocks(as_span(covariance), d, max_block);
             if (table.append(as_span(covariance), blocks, mean.data(), 1) < 0)
                 throw std::invalid_argument("the covariance is not positive definite");
             std::vector<float> z(panels_of(d) * kPanelRows, 0.0F);
             for (std::size_t i = 0; i < out.size(); ++i)
                 out(i) = table.log2_norm[0] - 0.72134752F * table.exponent(0, points.data() + i * d, d, z.data());
         },
-        "points"_a.noconvert(), "mean"_a.noconvert(), "covariance"_a.noconvert(), "most"_a, "out"_a.noconvert(),
+        "points"_a.noconvert(), "mean"_a.noconvert(), "covariance"_a.noconvert(), "max_block"_a, "out"_a.noconvert(),
         "log2 densities as queries compute them, for tests.");
     m.def(
         "static_mixture",

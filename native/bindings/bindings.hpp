@@ -1,4 +1,4 @@
-// What the bindings share: array types that state dtype, rank and order, and shape checks with both numbers.
+// Shared by all bindings: array types that state dtype, rank and order, and checks of shapes and records.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,14 +8,12 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "anystream/column.hpp"
+#include "anystream/answer_batch.hpp"
 #include "anystream/stop.hpp"
 
 namespace anystream::bindings {
@@ -45,21 +43,6 @@ template <typename T>
     return nb::ndarray<T, nb::numpy, nb::ndim<1>, nb::c_contig>(owned->data(), {owned->size()}, owner);
 }
 
-/// A column over an array that Python holds, in memory or in a mapped file; the column may drop it on any thread.
-template <typename T>
-[[nodiscard]] Column<T> lent_column(const Vector<T>& array, nb::handle object) {
-    nb::object base = nb::borrow(object);
-    while (nb::hasattr(base, "base") && !base.attr("base").is_none()) base = base.attr("base");
-    if (nb::hasattr(base, "obj")) base = base.attr("obj");  // a memoryview's owner
-    const bool mapped = std::string_view(nb::type_name(base.type()).c_str()).ends_with("mmap");
-    object.inc_ref();
-    std::shared_ptr<const void> owner(object.ptr(), [](const void* held) {
-        const nb::gil_scoped_acquire locked;
-        nb::handle(static_cast<PyObject*>(const_cast<void*>(held))).dec_ref();
-    });
-    return {as_span(array), std::move(owner), mapped};
-}
-
 inline void require_equal(const char* what, std::size_t got, std::size_t expected) {
     if (got == expected) return;
     throw std::invalid_argument(std::string(what) + " is " + std::to_string(got) + ", expected " +
@@ -77,6 +60,22 @@ void require_features(const Model& model, std::size_t features) {
     if (features != model.dimensions())
         throw std::invalid_argument("records have " + std::to_string(features) + " features, fit saw " +
                                     std::to_string(model.dimensions()) + "; pass the same columns");
+}
+
+/// A record that the model can classify.
+template <typename Model>
+[[nodiscard]] std::span<const double> checked_record(const Model& model, const Vector<double>& x) {
+    require_features(model, x.size());
+    require_finite_records(as_span(x));
+    return as_span(x);
+}
+
+/// Records that the model can classify, one per row.
+template <typename Model>
+[[nodiscard]] RecordRows checked_records(const Model& model, const Matrix<double>& records) {
+    require_features(model, records.shape(1));
+    require_finite_records(as_span(records));
+    return {as_span(records), model.dimensions()};
 }
 
 inline void require_classes(std::span<const std::int32_t> numbers, std::size_t classes) {
@@ -111,9 +110,12 @@ struct Counter {
     return limits;
 }
 
+void bind_errors(nb::module_& m);
 void bind_stop(nb::module_& m);
 void bind_bayes_metric(nb::module_& m);
-void bind_bayes_tree(nb::module_& m);
+void bind_bayes_query(nb::module_& m);
+void bind_bayes_forest(nb::module_& m);
+void bind_bayes_kernels(nb::module_& m);
 void bind_tree_shape(nb::module_& m);
 void bind_subspace(nb::module_& m);
 void bind_microclusters(nb::module_& m);

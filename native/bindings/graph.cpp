@@ -9,11 +9,11 @@
 #include <limits>
 #include <memory>
 
-#include "anystream/graph/answer.hpp"
 #include "anystream/graph/graph.hpp"
+#include "anystream/graph/nearest_points.hpp"
 #include "anystream/graph/optimal_graph.hpp"
 #include "anystream/graph/query.hpp"
-#include "bindings.hpp"
+#include "bound_query.hpp"
 
 namespace anystream::bindings {
 
@@ -21,6 +21,8 @@ namespace {
 
 using namespace anystream::graph;
 using SharedGraph = std::shared_ptr<const Graph>;
+
+constexpr QuerySettings kSettings;
 
 template <typename T>
 std::vector<T> copied(Vector<T> array) {
@@ -39,7 +41,7 @@ std::shared_ptr<const Part> make_part(const Graph& graph, Matrix<double> points,
             throw std::invalid_argument("component " + std::to_string(a) + " is not below " + std::to_string(k.size()));
     for (std::size_t a = 0; a < k.size(); ++a)
         if (k.data()[a] < 1 || !(purity.data()[a] > 0.0) || purity.data()[a] > 1.0 || label.data()[a] < 0 ||
-            static_cast<std::size_t>(label.data()[a]) >= graph.classes)
+            static_cast<std::size_t>(label.data()[a]) >= graph.classes())
             throw std::invalid_argument("component " + std::to_string(a) + " has no valid K, purity or label");
     require_finite_records(as_span(points));
     Components components{copied(component), copied(k), copied(purity), copied(label)};
@@ -58,38 +60,38 @@ std::shared_ptr<const Part> make_part(const Graph& graph, Matrix<double> points,
 
 class GraphHandle {
   public:
-    GraphHandle(Vector<double> scale, std::size_t classes, std::int32_t least_k) {
+    GraphHandle(Vector<double> scale, std::size_t classes, std::int32_t min_k) {
         if (scale.size() == 0) throw std::invalid_argument("a graph has no features; use 1 or more");
         if (classes == 0) throw std::invalid_argument("a graph has no classes; use 1 or more");
-        if (least_k < 1) throw std::invalid_argument("least_k is " + std::to_string(least_k) + "; use 1 or more");
+        if (min_k < 1) throw std::invalid_argument("min_k is " + std::to_string(min_k) + "; use 1 or more");
         for (const double s : as_span(scale))
             if (!(s > 0.0) || !std::isfinite(s)) throw std::invalid_argument("a scale is not a positive number");
         Graph graph;
         graph.scale = copied(scale);
-        graph.classes = classes;
-        graph.least_k = least_k;
+        graph.n_classes = classes;
+        graph.min_k = min_k;
         graph_ = std::make_shared<const Graph>(std::move(graph));
     }
     explicit GraphHandle(Graph graph) : graph_(std::make_shared<const Graph>(std::move(graph))) {}
 
-    [[nodiscard]] std::unique_ptr<GraphHandle> with_part(std::int32_t least_k, Matrix<double> points,
+    [[nodiscard]] std::unique_ptr<GraphHandle> with_part(std::int32_t min_k, Matrix<double> points,
                                                          Vector<std::int32_t> component, Vector<std::int32_t> k,
                                                          Vector<double> purity, Vector<std::int32_t> label) const {
-        if (least_k < 1) throw std::invalid_argument("least_k is " + std::to_string(least_k) + "; use 1 or more");
+        if (min_k < 1) throw std::invalid_argument("min_k is " + std::to_string(min_k) + "; use 1 or more");
         Graph graph = *graph_;
         auto part = make_part(graph, points, component, k, purity, label);
-        graph.least_k = least_k;
+        graph.min_k = min_k;
         graph.add(std::move(part));
         return std::make_unique<GraphHandle>(std::move(graph));
     }
     [[nodiscard]] std::unique_ptr<GraphHandle> with_moments(Matrix<double> mean, Matrix<double> variance,
                                                             Vector<double> log_prior) const {
         Graph graph = *graph_;
-        require_equal("rows of mean", mean.shape(0), graph.classes);
+        require_equal("rows of mean", mean.shape(0), graph.classes());
         require_equal("columns of mean", mean.shape(1), graph.dimensions());
-        require_equal("rows of variance", variance.shape(0), graph.classes);
+        require_equal("rows of variance", variance.shape(0), graph.classes());
         require_equal("columns of variance", variance.shape(1), graph.dimensions());
-        require_equal("length of log_prior", log_prior.size(), graph.classes);
+        require_equal("length of log_prior", log_prior.size(), graph.classes());
         for (const double v : as_span(variance))
             if (!(v >= std::numeric_limits<double>::min()) || !std::isfinite(v))
                 throw std::invalid_argument("a variance is not a positive number");
@@ -106,25 +108,10 @@ class GraphHandle {
     SharedGraph graph_;
 };
 
-class GraphQuery {
+class GraphQuery : public BoundQuery<Query, 1024> {  // vertices are compared in blocks: a step is short
   public:
-    GraphQuery(SharedGraph graph, Vector<double> x) : graph_(std::move(graph)) {
-        require_features(*graph_, x.size());
-        require_finite_records(as_span(x));
-        query_.open(*graph_, x.data());
-    }
-    std::int64_t refine(std::int64_t steps, std::int64_t nanoseconds, const StopFlag* stop) {
-        const Limits limits = make_limits(steps, nanoseconds, stop);
-        if (!limits.interruptible() && steps >= 0 && steps <= 1024) return query_.refine(*graph_, limits);
-        const nb::gil_scoped_release unlocked;
-        return query_.refine(*graph_, limits);
-    }
-    [[nodiscard]] auto proba() {
-        std::vector<double> out(graph_->classes);
-        query_.posterior(*graph_, out);
-        return to_numpy(std::move(out));
-    }
-    [[nodiscard]] std::size_t label() { return query_.label(*graph_); }
+    using BoundQuery::BoundQuery;
+
     [[nodiscard]] auto record() const {
         return to_numpy(std::vector<double>(query_.record().begin(), query_.record().end()));
     }
@@ -133,34 +120,19 @@ class GraphQuery {
         for (const Neighbor& neighbour : query_.nearest()) vertices.push_back(neighbour.id);
         return to_numpy(std::move(vertices));
     }
-    [[nodiscard]] const Query& query() const noexcept { return query_; }
-
-  private:
-    SharedGraph graph_;
-    Query query_;
 };
 
-/// One record without the ceremony of a batch: the workspace belongs to the thread.
-Query& one(const Graph& graph, Vector<double> x, std::int64_t steps) {
-    thread_local Query query;
-    require_features(graph, x.size());
-    require_finite_records(as_span(x));
-    query.open(graph, x.data());
-    query.advance(graph, steps < 0 ? Limits::kUnlimited : steps);
-    return query;
-}
-
-nb::tuple bound_optimal_graph(Matrix<double> points, Vector<std::int32_t> labels, std::size_t most_k, int threads,
+nb::tuple bound_optimal_graph(Matrix<double> points, Vector<std::int32_t> labels, std::size_t max_k, int threads,
                               Counter* done, const StopFlag* stop) {
     require_equal("length of labels", labels.size(), points.shape(0));
     require_finite_records(as_span(points));
-    if (most_k < 1) throw std::invalid_argument("most_k is 0; use 1 or more");
+    if (max_k < 1) throw std::invalid_argument("max_k is 0; use 1 or more");
     const auto rows = as_span(points);
     const auto classes_of = as_span(labels);
     OptimalGraph found;
     {
         const nb::gil_scoped_release unlocked;
-        found = optimal_graph_of(rows, points.shape(1), classes_of, most_k, threads,
+        found = optimal_graph_of(rows, points.shape(1), classes_of, max_k, threads,
                                  done == nullptr ? nullptr : &done->value, stop);
     }
     if (stop != nullptr && stop->is_set()) throw std::runtime_error("the building of the graph was stopped");
@@ -169,7 +141,7 @@ nb::tuple bound_optimal_graph(Matrix<double> points, Vector<std::int32_t> labels
 }
 
 void bind_learning(nb::module_& m) {
-    m.def("optimal_graph", &bound_optimal_graph, "points"_a.noconvert(), "labels"_a.noconvert(), "most_k"_a,
+    m.def("optimal_graph", &bound_optimal_graph, "points"_a.noconvert(), "labels"_a.noconvert(), "max_k"_a,
           "threads"_a = 0, "done"_a.none() = nb::none(), "stop"_a.none() = nb::none(),
           "The K-associated optimal graph: component of each point; K, edges and vertices of each component.");
     m.def(
@@ -192,90 +164,83 @@ void bind_learning(nb::module_& m) {
         "The k nearest points of every query, nearest first, the lower position first among equals.");
 }
 
-void bind_query(nb::module_& m) {
-    nb::class_<GraphQuery>(m, "GraphQuery", "One classification in progress.")
-        .def("refine", &GraphQuery::refine, "steps"_a = -1, "nanoseconds"_a = -1, "stop"_a.none() = nb::none(),
-             "Compare vertices within the limits (-1: none); return how many.")
-        .def("label", &GraphQuery::label, "The number of the likeliest class.")
-        .def("proba", &GraphQuery::proba, "The probabilities of the classes.")
-        .def("record", &GraphQuery::record, "The record that is asked about.")
-        .def("nearest", &GraphQuery::nearest, "The nearest vertices so far, nearest first.")
-        .def_prop_ro(
-            "steps", [](const GraphQuery& q) { return q.query().steps(); }, "Vertices compared so far.")
-        .def_prop_ro(
-            "exhausted", [](const GraphQuery& q) { return q.query().exhausted(); },
-            "No further vertex can change the answer.");
+void bind_single_records(nb::class_<GraphHandle>& bound) {
+    bound
+        .def(
+            "query",
+            [](const GraphHandle& h, Vector<double> x) {
+                return std::make_unique<GraphQuery>(h.graph(), kSettings, checked_record(*h.graph(), x));
+            },
+            "x"_a.noconvert(), "Open a query: the representatives of the cells are compared.")
+        .def(
+            "label_one",
+            [](const GraphHandle& h, Vector<double> x, std::int64_t steps) {
+                const Graph& graph = *h.graph();
+                return classify_one<Query>(graph, kSettings, checked_record(graph, x), steps).label(graph);
+            },
+            "x"_a.noconvert(), "steps"_a, "The number of one record's likeliest class.")
+        .def(
+            "proba_one",
+            [](const GraphHandle& h, Vector<double> x, std::int64_t steps) {
+                const Graph& graph = *h.graph();
+                return posterior_of(classify_one<Query>(graph, kSettings, checked_record(graph, x), steps), graph);
+            },
+            "x"_a.noconvert(), "steps"_a, "One record's probabilities.");
+}
+
+void bind_batches(nb::class_<GraphHandle>& bound) {
+    bound
+        .def(
+            "answer",
+            [](const GraphHandle& h, Matrix<double> records, std::int64_t steps, std::int64_t nanoseconds,
+               const StopFlag* stop, int threads, OutMatrix<double> proba, OutVector<std::int64_t> taken,
+               OutVector<std::uint8_t> certified) {
+                const Limits limits = make_limits(steps, nanoseconds, stop);
+                const SharedGraph graph = h.graph();
+                const Batch<Query> batch{*graph, kSettings, checked_records(*graph, records)};
+                const AnswerRows out = checked_answers(batch.size(), batch.classes(), proba, taken, certified);
+                const nb::gil_scoped_release unlocked;
+                answer_batch(batch, limits, threads, out);
+            },
+            "records"_a.noconvert(), "steps"_a, "nanoseconds"_a, "stop"_a.none(), "threads"_a, "proba"_a.noconvert(),
+            "taken"_a.noconvert(), "certified"_a.noconvert(), "Classify every record within the limits.")
+        .def(
+            "answer_in_stages",
+            [](const GraphHandle& h, Matrix<double> records, Vector<std::int64_t> stages, int threads,
+               OutVector<double> out) {
+                const SharedGraph graph = h.graph();
+                const Batch<Query> batch{*graph, kSettings, checked_records(*graph, records)};
+                require_equal("length of out", out.size(), batch.size() * stages.size() * batch.classes());
+                const nb::gil_scoped_release unlocked;
+                answer_batch_in_stages(batch, as_span(stages), threads, as_span(out));
+            },
+            "records"_a.noconvert(), "stages"_a.noconvert(), "threads"_a, "out"_a.noconvert(),
+            "Probabilities after each of the ascending numbers of steps: (records, stages, classes).");
 }
 
 }  // namespace
 
 void bind_graph(nb::module_& m) {
     bind_learning(m);
-    bind_query(m);
-    nb::class_<GraphHandle>(m, "AssociatedGraph", "Components to classify by. It never changes: many threads may ask.")
-        .def(nb::init<Vector<double>, std::size_t, std::int32_t>(), "scale"_a.noconvert(), "classes"_a, "least_k"_a = 1)
-        .def("with_part", &GraphHandle::with_part, "least_k"_a, "points"_a.noconvert(), "component"_a.noconvert(),
-             "k"_a.noconvert(), "purity"_a.noconvert(), "label"_a.noconvert(),
-             "Another graph with further vertices, behind those that are here.")
-        .def("with_moments", &GraphHandle::with_moments, "mean"_a.noconvert(), "variance"_a.noconvert(),
-             "log_prior"_a.noconvert(), "Another graph that is decided by one Gaussian per class.")
-        .def(
-            "query", [](const GraphHandle& h, Vector<double> x) { return std::make_unique<GraphQuery>(h.graph(), x); },
-            "x"_a.noconvert(), "Open a query: the representatives of the cells are compared.")
-        .def(
-            "label_one",
-            [](const GraphHandle& h, Vector<double> x, std::int64_t steps) {
-                return one(*h.graph(), x, steps).label(*h.graph());
-            },
-            "x"_a.noconvert(), "steps"_a, "The number of one record's likeliest class.")
-        .def(
-            "proba_one",
-            [](const GraphHandle& h, Vector<double> x, std::int64_t steps) {
-                std::vector<double> out(h.graph()->classes);
-                one(*h.graph(), x, steps).posterior(*h.graph(), out);
-                return out;
-            },
-            "x"_a.noconvert(), "steps"_a, "One record's probabilities.")
-        .def(
-            "answer",
-            [](const GraphHandle& h, Matrix<double> records, std::int64_t steps, std::int64_t nanoseconds,
-               const StopFlag* stop, int threads, OutMatrix<double> proba, OutVector<std::int64_t> taken,
-               OutVector<std::uint8_t> exhausted) {
-                const SharedGraph graph = h.graph();
-                require_features(*graph, records.shape(1));
-                require_equal("rows of proba", proba.shape(0), records.shape(0));
-                require_equal("columns of proba", proba.shape(1), graph->classes);
-                require_equal("length of steps", taken.size(), records.shape(0));
-                require_equal("length of exhausted", exhausted.size(), records.shape(0));
-                require_finite_records(as_span(records));
-                const Limits limits = make_limits(steps, nanoseconds, stop);
-                const auto rows = as_span(records);
-                const AnswerRows out{as_span(proba), as_span(taken), as_span(exhausted)};
-                const nb::gil_scoped_release unlocked;
-                answer(*graph, rows, limits, threads, out);
-            },
-            "records"_a.noconvert(), "steps"_a, "nanoseconds"_a, "stop"_a.none(), "threads"_a, "proba"_a.noconvert(),
-            "taken"_a.noconvert(), "exhausted"_a.noconvert(), "Answer every record within the limits.")
-        .def(
-            "answer_in_stages",
-            [](const GraphHandle& h, Matrix<double> records, Vector<std::int64_t> stages, int threads,
-               OutVector<double> out) {
-                const SharedGraph graph = h.graph();
-                require_features(*graph, records.shape(1));
-                require_equal("length of out", out.size(), records.shape(0) * stages.size() * graph->classes);
-                require_finite_records(as_span(records));
-                const auto rows = as_span(records);
-                const auto at = as_span(stages);
-                const auto proba = as_span(out);
-                const nb::gil_scoped_release unlocked;
-                answer_in_stages(*graph, rows, at, threads, proba);
-            },
-            "records"_a.noconvert(), "stages"_a.noconvert(), "threads"_a, "out"_a.noconvert(),
-            "Probabilities after each of the ascending numbers of steps: (records, stages, classes).")
+    bind_query<GraphQuery>(m, "GraphQuery")
+        .def("record", &GraphQuery::record, "The record to classify.")
+        .def("nearest", &GraphQuery::nearest, "The nearest vertices so far, nearest first.");
+    auto bound = nb::class_<GraphHandle>(m, "AssociatedGraph",
+                                         "Components to classify by. It never changes: many threads may use it.")
+                     .def(nb::init<Vector<double>, std::size_t, std::int32_t>(), "scale"_a.noconvert(), "classes"_a,
+                          "min_k"_a = 1)
+                     .def("with_part", &GraphHandle::with_part, "min_k"_a, "points"_a.noconvert(),
+                          "component"_a.noconvert(), "k"_a.noconvert(), "purity"_a.noconvert(), "label"_a.noconvert(),
+                          "Another graph with further vertices, behind those that are here.")
+                     .def("with_moments", &GraphHandle::with_moments, "mean"_a.noconvert(), "variance"_a.noconvert(),
+                          "log_prior"_a.noconvert(), "Another graph that is decided by one Gaussian per class.");
+    bind_single_records(bound);
+    bind_batches(bound);
+    bound
         .def(
             "__deepcopy__", [](nb::handle self, nb::handle) { return nb::borrow(self); }, "memo"_a,
             "Itself: it never changes.")
-        .def_prop_ro("classes", [](const GraphHandle& h) { return h.graph()->classes; })
+        .def_prop_ro("classes", [](const GraphHandle& h) { return h.graph()->classes(); })
         .def_prop_ro("vertices", [](const GraphHandle& h) { return h.graph()->vertices(); })
         .def_prop_ro("own_bytes", [](const GraphHandle& h) { return h.graph()->own_bytes(); });
 }

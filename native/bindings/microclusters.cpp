@@ -38,15 +38,17 @@ void bind_microclusters(nb::module_& m) {
              "snapshots_per_order"_a, "choose_every"_a, "hold_back"_a, "standardise"_a);
     nb::class_<QuerySettings>(m, "MicroClusterQuerySettings", "Queries on micro-clusters have no settings.")
         .def(nb::init<>());
-    bind_stream_query<ClusterQuery>(m, "MicroClusterQuery");
+    bind_query<BoundQuery<ClusterQuery>>(m, "MicroClusterQuery");
     auto bound = bind_stream_model<ClusterQuery>(m, "MicroClusters",
                                                  "Supervised micro-clusters. Many threads may ask while one learns.");
     bind_making(bound, &cluster_settings, &arguments_of, +[](const Settings&, std::size_t) {});
     bound
         .def(
-            "widen",
-            [](Handle& h, std::size_t dimensions) { h.change([&](Clusters& model) { model.widen(dimensions); }); },
-            "dimensions"_a, "Add dimensions that are missing in all points so far.")
+            "add_features",
+            [](Handle& h, std::size_t dimensions) {
+                h.change([&](Clusters& model) { model.add_features(dimensions); });
+            },
+            "dimensions"_a, "Add features that are missing in all points so far.")
         .def_prop_ro(
             "n_clusters", [](const Handle& h) { return h.share()->clusters().size(); }, "Clusters now.")
         .def_prop_ro(

@@ -5,9 +5,12 @@ namespace nb = nanobind;
 NB_MODULE(_native, m) {
     m.doc() = "The native core of anystream.";
     nb::set_leak_warnings(false);  // a model that is still held when Python ends is no leak
+    anystream::bindings::bind_errors(m);
     anystream::bindings::bind_stop(m);
     anystream::bindings::bind_bayes_metric(m);
-    anystream::bindings::bind_bayes_tree(m);
+    anystream::bindings::bind_bayes_query(m);
+    anystream::bindings::bind_bayes_forest(m);
+    anystream::bindings::bind_bayes_kernels(m);
     anystream::bindings::bind_tree_shape(m);
     anystream::bindings::bind_subspace(m);
     anystream::bindings::bind_microclusters(m);

@@ -8,11 +8,13 @@
 #include <memory>
 #include <numeric>
 
-#include "anystream/neighbors/answer.hpp"
 #include "anystream/neighbors/gallery.hpp"
+#include "anystream/neighbors/leave_one_out.hpp"
 #include "anystream/neighbors/matrix_space.hpp"
 #include "anystream/neighbors/orderings.hpp"
 #include "anystream/neighbors/query.hpp"
+#include "arrays.hpp"
+#include "bound_query.hpp"
 #include "shared_model.hpp"
 
 namespace anystream::bindings {
@@ -58,61 +60,48 @@ Order order_by_name(const std::string& name, const Space& space, std::span<const
     throw std::invalid_argument("there is no ordering '" + name + "' in the native core");
 }
 
-class GalleryQuery {
+/// A query and its record: the native query refers to the record and the state to resume it does not contain it.
+class GalleryQuery : public BoundQuery<Query> {
   public:
     GalleryQuery(SharedGallery gallery, Vector<double> x, std::size_t k)
-        : gallery_(std::move(gallery)), x_(x.data(), x.data() + x.size()), k_(k) {
-        gallery_->space().require(x_);
-        const nb::gil_scoped_release unlocked;
-        query_.open(*gallery_, x_, k_);
+        : BoundQuery(std::move(gallery)), x_(x.data(), x.data() + x.size()), k_(k) {
+        model_->space().require(x_);
+        const nb::gil_scoped_release unlocked;  // some distances take long
+        query_.open(*model_, {k_}, x_);
     }
     GalleryQuery(SharedGallery gallery, Vector<double> x, std::size_t k, nb::tuple state)
-        : gallery_(std::move(gallery)), x_(x.data(), x.data() + x.size()), k_(k) {
-        gallery_->space().require(x_);
-        query_.resume(*gallery_, x_, k_, state_of(state));
+        : BoundQuery(std::move(gallery)), x_(x.data(), x.data() + x.size()), k_(k) {
+        model_->space().require(x_);
+        query_.resume(*model_, {k_}, x_, state_of(state));
     }
 
-    std::int64_t refine(std::int64_t steps, std::int64_t nanoseconds, const StopFlag* stop) {
-        const Limits limits = make_limits(steps, nanoseconds, stop);
-        if (!limits.interruptible() && steps >= 0 && steps <= 64) return query_.refine(*gallery_, limits);
-        const nb::gil_scoped_release unlocked;
-        return query_.refine(*gallery_, limits);
-    }
-    [[nodiscard]] auto proba() const {
-        std::vector<double> out(gallery_->classes());
-        query_.posterior(*gallery_, out);
-        return to_numpy(std::move(out));
-    }
     /// The nearest exemplar so far, its distance and the position, if one votes and there are no lists; else the
     /// nearest with their distances, the position, and with lists: steps, lists visited, and the end of the last one.
     [[nodiscard]] nb::tuple state() const {
-        const QueryState now = query_.suspend(*gallery_);
+        const QueryState now = query_.suspend(*model_);
         if (plain()) {
             const Near best = now.nearest.empty() ? Near{-1, 0.0} : now.nearest.front();
             return nb::make_tuple(best.position, best.distance, now.position);
         }
         nb::list nearest;
         for (const Near& each : now.nearest) nearest.append(nb::make_tuple(each.position, each.distance));
-        if (!gallery_->has_lists()) return nb::make_tuple(nb::tuple(nearest), now.position);
+        if (!model_->has_lists()) return nb::make_tuple(nb::tuple(nearest), now.position);
         return nb::make_tuple(nb::tuple(nearest), now.position, now.steps, now.list, now.list_end);
     }
     /// Serials and distances of the nearest so far.
     [[nodiscard]] std::vector<std::pair<std::int64_t, double>> nearest() const {
         std::vector<std::pair<std::int64_t, double>> rows;
-        for (const Neighbor& each : query_.nearest())
-            rows.emplace_back(each.id, gallery_->space().distance(each.power));
+        for (const Neighbor& each : query_.nearest()) rows.emplace_back(each.id, model_->space().distance(each.power));
         return rows;
     }
-    [[nodiscard]] const Query& query() const noexcept { return query_; }
-    [[nodiscard]] std::size_t label() const { return query_.label(*gallery_); }
 
   private:
-    [[nodiscard]] bool plain() const noexcept { return k_ == 1 && !gallery_->has_lists(); }
+    [[nodiscard]] bool plain() const noexcept { return k_ == 1 && !model_->has_lists(); }
 
     [[nodiscard]] QueryState state_of(const nb::tuple& given) const {
         QueryState state;
         try {
-            if (given.size() != (plain() ? 3 : gallery_->has_lists() ? 5 : 2)) throw nb::cast_error();
+            if (given.size() != (plain() ? 3 : model_->has_lists() ? 5 : 2)) throw nb::cast_error();
             if (plain()) {
                 const Near best{nb::cast<std::int64_t>(given[0]), nb::cast<double>(given[1])};
                 if (best.position >= 0) state.nearest.push_back(best);
@@ -122,8 +111,8 @@ class GalleryQuery {
                     state.nearest.push_back({position, distance});
             }
             state.position = nb::cast<std::int64_t>(given[plain() ? 2 : 1]);
-            state.steps = state.position - static_cast<std::int64_t>(gallery_->setup());
-            if (gallery_->has_lists()) {
+            state.steps = state.position - static_cast<std::int64_t>(model_->setup());
+            if (model_->has_lists()) {
                 state.steps = nb::cast<std::int64_t>(given[2]);
                 state.list = nb::cast<std::int64_t>(given[3]);
                 state.list_end = nb::cast<std::int64_t>(given[4]);
@@ -134,10 +123,8 @@ class GalleryQuery {
         return state;
     }
 
-    SharedGallery gallery_;
     std::vector<double> x_;
     std::size_t k_;
-    Query query_;
 };
 
 class GalleryHandle : public SharedModel<Gallery> {
@@ -145,8 +132,8 @@ class GalleryHandle : public SharedModel<Gallery> {
     GalleryHandle(SharedGallery gallery, Metric metric) : SharedModel(std::move(gallery)), metric_(std::move(metric)) {}
 
     [[nodiscard]] const Metric& metric() const noexcept { return metric_; }
-    void widen(std::size_t width) {
-        change([&](Gallery& gallery) { gallery.widen(width); });
+    void add_features(std::size_t width) {
+        change([&](Gallery& gallery) { gallery.add_features(width); });
         metric_.width = width;
     }
 
@@ -225,134 +212,61 @@ void insert(GalleryHandle& handle, Vector<double> values, Vector<std::int64_t> f
     });
 }
 
-/// Collects columns as read-only arrays.
-class ArrayCollector final : public ColumnVisitor {
-  public:
-    explicit ArrayCollector(nb::capsule owner) : owner_(std::move(owner)) {}
-    void visit(const char* name, Column<double>& column) override { add(name, column); }
-    void visit(const char* name, Column<float>& column) override { add(name, column); }
-    void visit(const char* name, Column<std::int64_t>& column) override { add(name, column); }
-    void visit(const char* name, Column<std::int32_t>& column) override { add(name, column); }
-    void visit(const char* name, Column<std::uint32_t>& column) override { add(name, column); }
-    void visit(const char* name, Column<std::uint8_t>& column) override { add(name, column); }
-    [[nodiscard]] nb::dict take() { return all_; }
-
-  private:
-    template <typename T>
-    void add(const char* name, const Column<T>& column) {
-        all_[name] = nb::cast(
-            nb::ndarray<const T, nb::numpy, nb::ndim<1>, nb::c_contig>(column.data(), {column.size()}, owner_));
-    }
-    nb::capsule owner_;
-    nb::dict all_;
-};
-
-/// Lends arrays to columns.
-class ArrayLender final : public ColumnVisitor {
-  public:
-    explicit ArrayLender(nb::dict given) : given_(std::move(given)) {}
-    void visit(const char* name, Column<double>& column) override { lend(name, column); }
-    void visit(const char* name, Column<float>& column) override { lend(name, column); }
-    void visit(const char* name, Column<std::int64_t>& column) override { lend(name, column); }
-    void visit(const char* name, Column<std::int32_t>& column) override { lend(name, column); }
-    void visit(const char* name, Column<std::uint32_t>& column) override { lend(name, column); }
-    void visit(const char* name, Column<std::uint8_t>& column) override { lend(name, column); }
-
-  private:
-    template <typename T>
-    void lend(const char* name, Column<T>& column) {
-        if (!given_.contains(name)) throw std::invalid_argument(std::string("the array '") + name + "' is missing");
-        const auto array = nb::cast<Vector<T>>(given_[name], false);
-        column = lent_column<T>(array, given_[name]);
-    }
-    nb::dict given_;
-};
-
 nb::dict arrays(const GalleryHandle& handle) {
-    auto* shared = new SharedGallery(std::make_shared<Gallery>(*handle.share()));
-    ArrayCollector collector(nb::capsule(shared, [](void* p) noexcept { delete static_cast<SharedGallery*>(p); }));
-    (*shared)->visit_columns(collector);
-    return collector.take();
+    const auto gallery = std::make_shared<Gallery>(*handle.share());
+    gallery->compact();
+    return arrays_of<Gallery>(gallery);
 }
 
-SharedGallery adopt(const Metric& metric, std::size_t classes, std::size_t capacity, nb::dict given) {
+SharedGallery adopt(const Metric& metric, std::size_t classes, std::size_t capacity, const nb::dict& given) {
     auto gallery = std::make_shared<Gallery>(make_space(metric), classes, capacity);
-    ArrayLender lender(std::move(given));
-    gallery->visit_columns(lender);
+    adopt_arrays(*gallery, given);
     gallery->adopt_columns();
     return gallery;
 }
 
-/// One record without the ceremony of a batch: the workspace belongs to the thread.
-template <typename Result>
-Result one(const GalleryHandle& handle, Vector<double> x, std::size_t k, std::int64_t steps,
-           Result (*result)(const Query&, const Gallery&)) {
-    thread_local Query query;
+nb::tuple state_of(const GalleryHandle& handle) {
     const SharedGallery gallery = handle.share();
-    const Row row = as_span(x);
-    gallery->space().require(row);
-    query.open(*gallery, row, k);
-    query.refine(*gallery, {.steps = steps < 0 ? Limits::kUnlimited : steps});
-    return result(query, *gallery);
+    const Metric& metric = handle.metric();
+    return nb::make_tuple(1, metric.name, metric.width, metric.categorical, metric.band, gallery->classes(),
+                          gallery->capacity(), arrays(handle));
 }
 
-void bind_gallery_query(nb::module_& m) {
-    nb::class_<GalleryQuery>(m, "NeighborsQuery", "One classification in progress.")
-        .def("refine", &GalleryQuery::refine, "steps"_a = -1, "nanoseconds"_a = -1, "stop"_a.none() = nb::none(),
-             "Compare further exemplars within the limits (-1: none); return the steps taken.")
-        .def("label", &GalleryQuery::label, "The number of the likeliest class.")
-        .def("proba", &GalleryQuery::proba, "The shares of the votes.")
-        .def("state", &GalleryQuery::state,
-             "The nearest, its distance and the position; more with lists or where several vote.")
-        .def("nearest", &GalleryQuery::nearest, "Serials and distances of the nearest so far.")
-        .def_prop_ro(
-            "steps", [](const GalleryQuery& q) { return q.query().steps(); }, "Exemplars compared so far.")
-        .def_prop_ro(
-            "exhausted", [](const GalleryQuery& q) { return q.query().exhausted(); },
-            "No further exemplar can change the label.");
+void set_state(GalleryHandle& handle, nb::tuple state) {
+    if (state.size() != 8 || nb::cast<int>(state[0]) != 1)
+        throw std::invalid_argument("this pickle was written by another version of anystream");
+    const Metric metric{nb::cast<std::string>(state[1]), nb::cast<std::size_t>(state[2]),
+                        nb::cast<std::size_t>(state[3]), nb::cast<std::size_t>(state[4])};
+    new (&handle) GalleryHandle(
+        adopt(metric, nb::cast<std::size_t>(state[5]), nb::cast<std::size_t>(state[6]), nb::cast<nb::dict>(state[7])),
+        metric);
 }
 
-}  // namespace
+Row checked_row(const Gallery& gallery, const Vector<double>& x) {
+    gallery.space().require(as_span(x));
+    return as_span(x);
+}
 
-void bind_neighbors(nb::module_& m) {
-    nb::class_<Metric>(m, "NeighborsMetric", "Which distance, and what it needs to know.")
-        .def(nb::new_(&metric_of), "name"_a, "width"_a, "categorical"_a = 0, "band"_a = 0)
-        .def_ro("width", &Metric::width);
+Records checked_records(const Gallery& gallery, const Vector<double>& values, const Vector<std::int64_t>& first) {
+    const Records records = records_of(values, first);
+    require_records(gallery.space(), records);
+    return records;
+}
+
+void bind_orders(nb::module_& m) {
     m.def("neighbors_order", &order, "name"_a, "metric"_a, "values"_a.noconvert(), "first"_a.noconvert(),
           "labels"_a.noconvert(), "classes"_a, "threads"_a = 0, "seed"_a = 0, "done"_a.none() = nb::none(),
-          "stop"_a.none() = nb::none(), "The order in which exemplars are looked at, as indices.");
+          "stop"_a.none() = nb::none(), "The order in which exemplars are compared, as indices.");
     m.def("neighbors_order_of_distances", &order_of_distances, "name"_a, "distances"_a.noconvert(),
           "labels"_a.noconvert(), "classes"_a, "threads"_a = 0, "seed"_a = 0, "done"_a.none() = nb::none(),
-          "stop"_a.none() = nb::none(), "The order of objects whose distances are known.");
-    bind_gallery_query(m);
-    nb::class_<GalleryHandle>(m, "NeighborsGallery",
-                              "Exemplars in the order of visits. Many threads may ask while one learns.")
+          "stop"_a.none() = nb::none(), "The order of exemplars whose distances are known.");
+}
+
+void bind_learning(nb::class_<GalleryHandle>& bound) {
+    bound
         .def_static("build", &build, "metric"_a, "values"_a.noconvert(), "first"_a.noconvert(), "labels"_a.noconvert(),
                     "order"_a.noconvert(), "serials"_a.noconvert(), "classes"_a, "capacity"_a, "lists"_a, "threads"_a,
                     "The records named by `order`, in that order; with `lists` the first ones become centres of lists.")
-        .def_static(
-            "from_arrays",
-            [](const Metric& metric, std::size_t classes, std::size_t capacity, nb::dict given) {
-                return std::make_unique<GalleryHandle>(adopt(metric, classes, capacity, std::move(given)), metric);
-            },
-            "metric"_a, "classes"_a, "capacity"_a, "arrays"_a, "A gallery over borrowed arrays, checked.")
-        .def("__getstate__",
-             [](const GalleryHandle& h) {
-                 const SharedGallery gallery = h.share();
-                 const Metric& metric = h.metric();
-                 return nb::make_tuple(1, metric.name, metric.width, metric.categorical, metric.band,
-                                       gallery->classes(), gallery->capacity(), arrays(h));
-             })
-        .def("__setstate__",
-             [](GalleryHandle& h, nb::tuple state) {
-                 if (state.size() != 8 || nb::cast<int>(state[0]) != 1)
-                     throw std::invalid_argument("this pickle was written by another version of anystream");
-                 const Metric metric{nb::cast<std::string>(state[1]), nb::cast<std::size_t>(state[2]),
-                                     nb::cast<std::size_t>(state[3]), nb::cast<std::size_t>(state[4])};
-                 new (&h) GalleryHandle(adopt(metric, nb::cast<std::size_t>(state[5]), nb::cast<std::size_t>(state[6]),
-                                              nb::cast<nb::dict>(state[7])),
-                                        metric);
-             })
         .def("insert", &insert, "values"_a.noconvert(), "first"_a.noconvert(), "labels"_a.noconvert(),
              "Learn records one by one: each is placed in the order.")
         .def(
@@ -360,85 +274,26 @@ void bind_neighbors(nb::module_& m) {
             [](GalleryHandle& h, std::size_t classes) {
                 h.change([&](Gallery& gallery) { gallery.declare_classes(classes); });
             },
-            "classes"_a, "Make room for classes that have no exemplar yet.")
-        .def("widen", &GalleryHandle::widen, "width"_a, "Add features that are missing in all exemplars so far.")
+            "classes"_a, "Add classes that have no exemplar yet.")
+        .def("add_features", &GalleryHandle::add_features, "width"_a,
+             "Add features that are missing in all exemplars so far.");
+}
+
+void bind_storage(nb::class_<GalleryHandle>& bound) {
+    bound
+        .def_static(
+            "from_arrays",
+            [](const Metric& metric, std::size_t classes, std::size_t capacity, nb::dict given) {
+                return std::make_unique<GalleryHandle>(adopt(metric, classes, capacity, given), metric);
+            },
+            "metric"_a, "classes"_a, "capacity"_a, "arrays"_a, "A gallery over borrowed arrays, checked.")
+        .def("arrays", &arrays, "Every array, by name, read-only.")
+        .def("__getstate__", &state_of)
+        .def("__setstate__", &set_state)
         .def(
             "snapshot", [](const GalleryHandle& h) { return std::make_unique<GalleryHandle>(h.share(), h.metric()); },
-            "The exemplars as they are now; they are shared until one of the two learns on.")
-        .def("arrays", &arrays, "Every array, by name, read-only.")
-        .def(
-            "query",
-            [](const GalleryHandle& h, Vector<double> x, std::size_t k) {
-                return std::make_unique<GalleryQuery>(h.share(), x, k);
-            },
-            "x"_a.noconvert(), "k"_a, "Open a query: the first exemplar of each class is compared.")
-        .def(
-            "resume",
-            [](const GalleryHandle& h, Vector<double> x, std::size_t k, nb::tuple state) {
-                return std::make_unique<GalleryQuery>(h.share(), x, k, state);
-            },
-            "x"_a.noconvert(), "k"_a, "state"_a, "Go on with a query that was suspended.")
-        .def(
-            "label_one",
-            [](const GalleryHandle& h, Vector<double> x, std::size_t k, std::int64_t steps) {
-                return one<std::size_t>(h, x, k, steps,
-                                        [](const Query& q, const Gallery& gallery) { return q.label(gallery); });
-            },
-            "x"_a.noconvert(), "k"_a, "steps"_a, "The number of one record's likeliest class.")
-        .def(
-            "proba_one",
-            [](const GalleryHandle& h, Vector<double> x, std::size_t k, std::int64_t steps) {
-                return one<std::vector<double>>(h, x, k, steps, [](const Query& q, const Gallery& gallery) {
-                    std::vector<double> out(gallery.classes());
-                    q.posterior(gallery, out);
-                    return out;
-                });
-            },
-            "x"_a.noconvert(), "k"_a, "steps"_a, "One record's shares of the votes.")
-        .def(
-            "answer",
-            [](const GalleryHandle& h, Vector<double> values, Vector<std::int64_t> first, std::size_t k,
-               std::int64_t steps, std::int64_t nanoseconds, const StopFlag* stop, int threads, OutMatrix<double> proba,
-               OutVector<std::int64_t> taken, OutVector<std::uint8_t> exhausted) {
-                const SharedGallery gallery = h.share();
-                const Records records = records_of(values, first);
-                require_equal("rows of proba", proba.shape(0), records.size());
-                require_equal("columns of proba", proba.shape(1), gallery->classes());
-                require_equal("length of steps", taken.size(), records.size());
-                require_equal("length of exhausted", exhausted.size(), records.size());
-                require_records(gallery->space(), records);
-                const Limits limits = make_limits(steps, nanoseconds, stop);
-                const nb::gil_scoped_release unlocked;
-                answer(*gallery, records, k, limits, threads, {as_span(proba), as_span(taken), as_span(exhausted)});
-            },
-            "values"_a.noconvert(), "first"_a.noconvert(), "k"_a, "steps"_a, "nanoseconds"_a, "stop"_a.none(),
-            "threads"_a, "proba"_a.noconvert(), "taken"_a.noconvert(), "exhausted"_a.noconvert(),
-            "Answer every record within the limits.")
-        .def(
-            "answer_in_stages",
-            [](const GalleryHandle& h, Vector<double> values, Vector<std::int64_t> first, std::size_t k,
-               Vector<std::int64_t> stages, int threads, OutVector<double> out) {
-                const SharedGallery gallery = h.share();
-                const Records records = records_of(values, first);
-                require_equal("length of out", out.size(), records.size() * stages.size() * gallery->classes());
-                require_records(gallery->space(), records);
-                const nb::gil_scoped_release unlocked;
-                answer_in_stages(*gallery, records, k, as_span(stages), threads, as_span(out));
-            },
-            "values"_a.noconvert(), "first"_a.noconvert(), "k"_a, "stages"_a.noconvert(), "threads"_a,
-            "out"_a.noconvert(), "Probabilities after each of the ascending numbers of steps.")
-        .def(
-            "leave_one_out",
-            [](const GalleryHandle& h, std::size_t k, Vector<std::int64_t> stages, int threads,
-               OutMatrix<std::int32_t> out) {
-                const SharedGallery gallery = h.share();
-                require_equal("rows of out", out.shape(0), gallery->size());
-                require_equal("columns of out", out.shape(1), stages.size());
-                const nb::gil_scoped_release unlocked;
-                leave_one_out(*gallery, k, as_span(stages), threads, as_span(out));
-            },
-            "k"_a, "stages"_a.noconvert(), "threads"_a, "out"_a.noconvert(),
-            "Labels of the exemplars themselves, by position, each left out of its own query.")
+            "A handle on the present exemplars, which later learning does not change; both share them until one of\n"
+            "them learns.")
         .def(
             "labels",
             [](const GalleryHandle& h) {
@@ -460,7 +315,103 @@ void bind_neighbors(nb::module_& m) {
             "The serial before which all exemplars have left.")
         .def_prop_ro(
             "own_bytes", [](const GalleryHandle& h) { return h.share()->own_bytes(); },
-            "Bytes of memory held; what a mapped file lends is not counted.");
+            "Bytes of memory held; bytes of a mapped file are not counted.");
+}
+
+void bind_single_records(nb::class_<GalleryHandle>& bound) {
+    bound
+        .def(
+            "query",
+            [](const GalleryHandle& h, Vector<double> x, std::size_t k) {
+                return std::make_unique<GalleryQuery>(h.share(), x, k);
+            },
+            "x"_a.noconvert(), "k"_a, "Open a query: the first exemplar of each class is compared.")
+        .def(
+            "resume",
+            [](const GalleryHandle& h, Vector<double> x, std::size_t k, nb::tuple state) {
+                return std::make_unique<GalleryQuery>(h.share(), x, k, state);
+            },
+            "x"_a.noconvert(), "k"_a, "state"_a, "Resume a suspended query.")
+        .def(
+            "label_one",
+            [](const GalleryHandle& h, Vector<double> x, std::size_t k, std::int64_t steps) {
+                const SharedGallery gallery = h.share();
+                return classify_one<Query>(*gallery, {k}, checked_row(*gallery, x), steps).label(*gallery);
+            },
+            "x"_a.noconvert(), "k"_a, "steps"_a, "The number of one record's likeliest class.")
+        .def(
+            "proba_one",
+            [](const GalleryHandle& h, Vector<double> x, std::size_t k, std::int64_t steps) {
+                const SharedGallery gallery = h.share();
+                return posterior_of(classify_one<Query>(*gallery, {k}, checked_row(*gallery, x), steps), *gallery);
+            },
+            "x"_a.noconvert(), "k"_a, "steps"_a, "One record's shares of the votes.");
+}
+
+void bind_batches(nb::class_<GalleryHandle>& bound) {
+    using GalleryBatch = Batch<Query, Records>;
+    bound
+        .def(
+            "answer",
+            [](const GalleryHandle& h, Vector<double> values, Vector<std::int64_t> first, std::size_t k,
+               std::int64_t steps, std::int64_t nanoseconds, const StopFlag* stop, int threads, OutMatrix<double> proba,
+               OutVector<std::int64_t> taken, OutVector<std::uint8_t> certified) {
+                const Limits limits = make_limits(steps, nanoseconds, stop);
+                const SharedGallery gallery = h.share();
+                const QuerySettings settings{k};
+                const GalleryBatch batch{*gallery, settings, checked_records(*gallery, values, first)};
+                const AnswerRows out = checked_answers(batch.size(), batch.classes(), proba, taken, certified);
+                const nb::gil_scoped_release unlocked;
+                answer_batch(batch, limits, threads, out);
+            },
+            "values"_a.noconvert(), "first"_a.noconvert(), "k"_a, "steps"_a, "nanoseconds"_a, "stop"_a.none(),
+            "threads"_a, "proba"_a.noconvert(), "taken"_a.noconvert(), "certified"_a.noconvert(),
+            "Classify every record within the limits.")
+        .def(
+            "answer_in_stages",
+            [](const GalleryHandle& h, Vector<double> values, Vector<std::int64_t> first, std::size_t k,
+               Vector<std::int64_t> stages, int threads, OutVector<double> out) {
+                const SharedGallery gallery = h.share();
+                const QuerySettings settings{k};
+                const GalleryBatch batch{*gallery, settings, checked_records(*gallery, values, first)};
+                require_equal("length of out", out.size(), batch.size() * stages.size() * batch.classes());
+                const nb::gil_scoped_release unlocked;
+                answer_batch_in_stages(batch, as_span(stages), threads, as_span(out));
+            },
+            "values"_a.noconvert(), "first"_a.noconvert(), "k"_a, "stages"_a.noconvert(), "threads"_a,
+            "out"_a.noconvert(),
+            "Probabilities after each of the ascending numbers of steps: (records, stages, classes).")
+        .def(
+            "leave_one_out",
+            [](const GalleryHandle& h, std::size_t k, Vector<std::int64_t> stages, int threads,
+               OutMatrix<std::int32_t> out) {
+                const SharedGallery gallery = h.share();
+                require_equal("rows of out", out.shape(0), gallery->size());
+                require_equal("columns of out", out.shape(1), stages.size());
+                const nb::gil_scoped_release unlocked;
+                leave_one_out(*gallery, {k}, as_span(stages), threads, as_span(out));
+            },
+            "k"_a, "stages"_a.noconvert(), "threads"_a, "out"_a.noconvert(),
+            "Labels of the exemplars themselves, by position, each left out of its own query.");
+}
+
+}  // namespace
+
+void bind_neighbors(nb::module_& m) {
+    nb::class_<Metric>(m, "NeighborsMetric", "A distance by name, and its parameters.")
+        .def(nb::new_(&metric_of), "name"_a, "width"_a, "categorical"_a = 0, "band"_a = 0)
+        .def_ro("width", &Metric::width);
+    bind_orders(m);
+    bind_query<GalleryQuery>(m, "NeighborsQuery")
+        .def("state", &GalleryQuery::state,
+             "The nearest, its distance and the position; more with lists or where several vote.")
+        .def("nearest", &GalleryQuery::nearest, "Serials and distances of the nearest so far.");
+    auto bound = nb::class_<GalleryHandle>(
+        m, "NeighborsGallery", "Exemplars in the order of visits. Many threads may classify while one learns.");
+    bind_learning(bound);
+    bind_storage(bound);
+    bind_single_records(bound);
+    bind_batches(bound);
 }
 
 }  // namespace anystream::bindings

@@ -1,9 +1,10 @@
-// How the handle of a stream model is made: from parameters, from arrays, from other models.
+// Making the handle of a stream model: from parameters, from arrays, from other models.
 #pragma once
 
 #include <sstream>
 #include <tuple>
 
+#include "arrays.hpp"
 #include "stream_model.hpp"
 
 namespace anystream::bindings {
@@ -25,19 +26,10 @@ std::vector<std::shared_ptr<Model>> shares_to_merge(const std::vector<const Shar
     return shares;
 }
 
-template <typename T>
-std::vector<T> vector_from(nb::dict given, const char* name) {
-    if (!given.contains(name)) throw std::invalid_argument(std::string("the array '") + name + "' is missing");
-    const auto array = nb::cast<Vector<T>>(given[name], false);
-    return {array.data(), array.data() + array.size()};
-}
-
+/// Everything learned, as arrays by name.
 template <typename Model>
-nb::dict arrays_of(const SharedModel<Model>& handle) {
-    auto arrays = handle.share()->arrays();
-    nb::dict all;
-    arrays.each([&](const char* name, auto& values) { all[name] = nb::cast(to_numpy(std::move(values))); });
-    return all;
+nb::dict arrays_of_model(const SharedModel<Model>& handle) {
+    return arrays_of(std::make_shared<const typename Model::Arrays>(handle.share()->arrays()));
 }
 
 /// How a handle is made, stored and merged. `make_settings` takes the tuple that `arguments_of` gives; `check` throws
@@ -50,8 +42,7 @@ void bind_making(nb::class_<SharedModel<Model>>& bound, Settings (*make_settings
     const auto from = [check](const Settings& how, std::size_t dimensions, std::size_t classes, nb::dict given) {
         check(how, dimensions);
         typename Model::Arrays arrays;
-        arrays.each(
-            [&]<typename T>(const char* name, std::vector<T>& values) { values = vector_from<T>(given, name); });
+        adopt_arrays(arrays, given);
         const nb::gil_scoped_release unlocked;
         return Model::from_arrays(how, dimensions, classes, arrays);
     };
@@ -69,12 +60,12 @@ void bind_making(nb::class_<SharedModel<Model>>& bound, Settings (*make_settings
                 return std::make_unique<Handle>(from(how, dimensions, classes, given));
             },
             "settings"_a, "dimensions"_a, "classes"_a, "arrays"_a, "A model from the arrays of another.")
-        .def("arrays", &arrays_of<Model>, "Everything learned, as arrays by name.")
+        .def("arrays", &arrays_of_model<Model>, "Everything learned, as arrays by name.")
         .def("__getstate__",
              [arguments_of](const Handle& h) {
                  const auto model = h.share();
                  return nb::make_tuple(1, arguments_of(model->settings()), model->dimensions(), model->classes(),
-                                       arrays_of(h));
+                                       arrays_of_model(h));
              })
         .def("__setstate__",
              [from, make_settings](Handle& h, nb::tuple state) {

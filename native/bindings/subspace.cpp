@@ -3,7 +3,6 @@
 
 #include <tuple>
 
-#include "anystream/damaged_model.hpp"
 #include "anystream/subspace/block_query.hpp"
 #include "anystream/subspace/kernels.hpp"
 #include "anystream/subspace/level_query.hpp"
@@ -120,14 +119,14 @@ void check_settings(const Settings& settings, std::size_t dimensions) {
 }
 
 template <typename Model>
-void bind_widening(nb::class_<SharedModel<Model>>& bound) {
+void bind_add_features(nb::class_<SharedModel<Model>>& bound) {
     bound.def(
-        "widen",
+        "add_features",
         [](SharedModel<Model>& h, std::size_t dimensions, std::vector<std::uint32_t> categorical) {
             require_categorical(categorical, dimensions);
-            h.change([&](Model& model) { model.widen(dimensions, std::move(categorical)); });
+            h.change([&](Model& model) { model.add_features(dimensions, std::move(categorical)); });
         },
-        "dimensions"_a, "categorical"_a, "Add dimensions that are missing in all points so far.");
+        "dimensions"_a, "categorical"_a, "Add features that are missing in all points so far.");
 }
 
 void bind_levels(nb::module_& m) {
@@ -135,11 +134,11 @@ void bind_levels(nb::module_& m) {
         .def(nb::new_(&levels_settings), "n_levels"_a, "level_size"_a, "stride"_a, "n_ranges"_a, "support"_a,
              "smoothing"_a, "kernel"_a, "affinity"_a, "class_floor"_a, "label_delay"_a, "max_bytes"_a, "seed"_a,
              "categorical"_a);
-    bind_stream_query<LevelQuery>(m, "LocustLevelsQuery");
+    bind_query<BoundQuery<LevelQuery>>(m, "LocustLevelsQuery");
     auto bound =
         bind_stream_model<LevelQuery>(m, "LocustLevels", "Levels of points. Many threads may ask while one learns.");
     bind_making(bound, &levels_settings, &levels_arguments, &check_settings<LevelsSettings>);
-    bind_widening(bound);
+    bind_add_features(bound);
     bound
         .def_prop_ro(
             "level_weights",
@@ -168,11 +167,11 @@ void bind_blocks(nb::module_& m) {
     nb::class_<BlockSampling>(m, "LocustBlockSampling", "How samples are drawn and vote, and when a query is done.")
         .def(nb::new_(&block_sampling), "power"_a, "adaptive"_a, "significance"_a, "min_points"_a, "dominant"_a,
              "votes"_a, "failed"_a, "max_samples"_a, "error"_a);
-    bind_stream_query<BlockQuery>(m, "LocustBlocksQuery");
+    bind_query<BoundQuery<BlockQuery>>(m, "LocustBlocksQuery");
     auto bound =
         bind_stream_model<BlockQuery>(m, "LocustBlocks", "Blocks of points. Many threads may ask while one learns.");
     bind_making(bound, &blocks_settings, &blocks_arguments, &check_settings<BlocksSettings>);
-    bind_widening(bound);
+    bind_add_features(bound);
     bound.def_prop_ro(
         "block_sizes",
         [](const BlocksHandle& h) {
@@ -188,22 +187,22 @@ void bind_kernels(nb::module_& m) {
     m.def(
         "locust_distances",
         [](Vector<std::uint8_t> query, Matrix<std::uint8_t> rows, Vector<std::uint8_t> unrelated,
-           Vector<std::uint64_t> points, std::size_t first_word, std::size_t most) {
+           Vector<std::uint64_t> points, std::size_t first_word, std::size_t max_points) {
             require_equal("columns of rows", rows.shape(1), query.size());
             require_equal("length of unrelated", unrelated.size(), query.size());
             if (query.size() % kCodeBlock != 0) throw std::invalid_argument("codes come in blocks of 64");
             if (first_word >= points.size() || points.size() * 64 > rows.shape(0))
                 throw std::invalid_argument("points has more bits than there are rows, or fewer words than first_word");
-            std::vector<std::uint32_t> distance(most), place(most);
+            std::vector<std::uint32_t> distance(max_points), place(max_points);
             const std::size_t found =
                 kernels().distances({query.data(), rows.data(), unrelated.data(), query.size()}, points.data(),
-                                    points.size(), first_word, most, place.data(), distance.data());
+                                    points.size(), first_word, max_points, place.data(), distance.data());
             place.resize(found);
             distance.resize(found);
             return std::make_pair(to_numpy(std::move(place)), to_numpy(std::move(distance)));
         },
         "query"_a.noconvert(), "rows"_a.noconvert(), "unrelated"_a.noconvert(), "points"_a.noconvert(), "first_word"_a,
-        "most"_a, "The points found from a word on, and how far their codes are from the query's. For tests.");
+        "max_points"_a, "The points found from a word on, and how far their codes are from the query's. For tests.");
     m.def(
         "locust_intersect",
         [](Vector<std::uint64_t> a, Vector<std::uint64_t> b, OutVector<std::uint64_t> out) {
@@ -237,7 +236,6 @@ void bind_kernels(nb::module_& m) {
 }  // namespace
 
 void bind_subspace(nb::module_& m) {
-    nb::exception<DamagedModel>(m, "DamagedModelError", PyExc_ValueError);
     nb::class_<SamplingSettings>(m, "LocustSamplingSettings", "When a query is done.")
         .def(nb::new_([](std::int64_t max_samples, double error) {
                  return SamplingSettings{whole("max_samples", max_samples, 1, kMany),

@@ -48,7 +48,6 @@ std::size_t at_least(const char* what, std::int64_t value, std::int64_t least) {
 }  // namespace
 
 void bind_tree_shape(nb::module_& m) {
-    nb::exception<BuildStopped>(m, "BuildStopped", PyExc_RuntimeError);
     m.def(
         "build_shape",
         [](const std::string& method, Matrix<double> points, std::int64_t fanout, std::uint64_t seed, int threads,

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "anystream/damaged_model.hpp"
 #include "anystream/parallel.hpp"
 #include "isa/scan_kernels.hpp"
 
@@ -269,7 +270,7 @@ BlockStore BlockStore::permuted(std::span<const std::int64_t> order) const {
     return other;
 }
 
-void BlockStore::widen(std::size_t dimensions) {
+void BlockStore::add_features(std::size_t dimensions) {
     std::vector<double> rows(size_ * dimensions, std::numeric_limits<double>::quiet_NaN());
     for (std::size_t i = 0; i < size_; ++i) std::copy_n(row(i).data(), dimensions_, rows.data() + i * dimensions);
     BlockStore other(dimensions, norm_, categorical_);
@@ -278,9 +279,7 @@ void BlockStore::widen(std::size_t dimensions) {
 }
 
 void BlockStore::adopt_columns() {
-    const auto require = [](bool holds, const char* what) {
-        if (!holds) throw std::invalid_argument(std::string("the vectors are damaged: ") + what);
-    };
+    const auto require = [](bool holds, const char* fault) { require_intact(holds, "the vectors", fault); };
     require(dimensions_ > 0 && rows_.size() % dimensions_ == 0, "rows are not whole");
     size_ = framed_size_ = rows_.size() / dimensions_;
     const std::size_t blocks = (size_ + kBlockLanes - 1) / kBlockLanes;
@@ -288,12 +287,6 @@ void BlockStore::adopt_columns() {
     require(slack_.size() == blocks, "slack does not fit the blocks");
     require(origin_.size() == dimensions_, "origin does not fit the dimensions");
     require(scale_.size() == 1 && missing_.size() == 1, "scale or missing is not one value");
-}
-
-std::size_t BlockStore::own_bytes() const noexcept {
-    std::size_t bytes = 0;
-    each_column(*this, [&](const char*, const auto& column) { bytes += column.own_bytes(); });
-    return bytes;
 }
 
 // -- a query

@@ -7,6 +7,14 @@ import numpy
 from numpy.typing import NDArray
 
 
+class ModelFileError(ValueError):
+    """
+    A file is not a model that can be used; the message says what is wrong and what to do.
+    """
+
+class BuildStopped(RuntimeError):
+    """Building was stopped by its StopToken."""
+
 class StopToken:
     """
     A flag that ends work in progress: give it to a Budget, set it from any thread.
@@ -34,7 +42,7 @@ class Counter:
     @property
     def value(self) -> int: ...
 
-isa: str = 'avx512'
+isa: str = 'avx2'
 
 def thread_count(requested: int = 0) -> int:
     """The number of threads that a request stands for."""
@@ -54,16 +62,6 @@ def neighbour_gradient(z: Annotated[NDArray[numpy.float64], dict(shape=(None, No
     How well the neighbours of each row classify it under weighted distances, and its gradient by log weights.
     """
 
-class ModelFileError(ValueError):
-    """
-    A file is not a model that can be used; the message says what is wrong and what to do.
-    """
-
-class BayesForestSettings:
-    """How a forest turns objects into Gaussians."""
-
-    def __init__(self, fanout: int, bandwidth: str, alpha: float, inner_variance: str, covariance_block: int = 1, covariance_levels: int = 2, common_scale: bool = False) -> None: ...
-
 class BayesQuerySettings:
     """How queries descend and decide."""
 
@@ -73,7 +71,7 @@ class BayesQuery:
     """One classification in progress."""
 
     def refine(self, steps: int = -1, nanoseconds: int = -1, stop: StopToken | None = None) -> int:
-        """Refine within the limits (-1: none); return the steps taken."""
+        """Take steps within the limits (-1: no limit); return their number."""
 
     def label(self) -> int:
         """The number of the likeliest class."""
@@ -81,73 +79,72 @@ class BayesQuery:
     def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
         """The probabilities of the classes."""
 
+    @property
+    def steps(self) -> int:
+        """Steps taken so far."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no step is left."""
+
+    @property
+    def certified(self) -> bool:
+        """Whether no further step can change the label."""
+
     def state(self) -> bytes:
-        """Everything that is needed to go on later, as bytes."""
+        """Everything needed to resume the query later, as bytes."""
 
     def record(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
-        """The record, standardised."""
+        """The record, mapped and standardised."""
 
     def frontier(self) -> list[tuple[int, int, float]]:
         """Rows (class, node or -1 for a kernel, log2 of n_e g_e)."""
 
-    @property
-    def steps(self) -> int:
-        """Refinements so far."""
-
-    @property
-    def certified(self) -> bool:
-        """No step could change the label."""
-
     def proba_bounds(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
-        """Rows (least, most) of the exhausted probabilities."""
+        """
+        Lower and upper bounds of the probabilities after all steps, class by class.
+        """
 
-    @property
-    def exhausted(self) -> bool:
-        """Nothing is left to refine."""
+class BayesForestSettings:
+    """How a forest turns records into Gaussians."""
+
+    def __init__(self, fanout: int, bandwidth: str, alpha: float, inner_variance: str, covariance_block: int = 1, covariance_levels: int = 2, common_scale: bool = False) -> None: ...
 
 class BayesForest:
-    """One Bayes tree per class. Many threads may ask while one learns."""
+    """
+    One Bayes tree per class. Many threads may classify while one learns.
+
+    All calls that classify take raw records, and the metric that the records
+    which the trees were built from had been mapped with, if there is one.
+    """
 
     @staticmethod
     def build(settings: BayesForestSettings, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], point_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, construction: str = 'em_top_down', threads: int = 0, seed: int = 0, placed: Counter | None = None, stop: StopToken | None = None) -> BayesForest:
-        """Build the trees of all objects at once."""
+        """Build the trees of all records at once."""
 
     @staticmethod
     def empty(settings: BayesForestSettings, dimensions: int) -> BayesForest:
-        """A forest without objects."""
-
-    @staticmethod
-    def from_arrays(settings: BayesForestSettings, dimensions: int, arrays: dict, whole: bool) -> BayesForest:
-        """
-        A forest over borrowed arrays. With `whole` every index is checked now, else when it is used.
-        """
-
-    def __getstate__(self) -> tuple: ...
-
-    def __setstate__(self, arg: tuple, /) -> None: ...
+        """A forest without records."""
 
     @staticmethod
     def merge(parts: Sequence[BayesForest], class_maps: Sequence[Sequence[int]], classes: int) -> BayesForest:
-        """One forest of the objects of all parts."""
-
-    def snapshot(self) -> BayesForest:
-        """A handle on the model as it is now; later learning does not reach it."""
+        """One forest of the records of all parts."""
 
     def insert(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], point_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
-        """Add objects one by one."""
+        """Add records one by one."""
 
     def declare_classes(self, classes: int) -> None:
-        """Make room for classes that have no object yet."""
+        """Add classes that have no record yet."""
 
-    def widen(self, dimensions: int) -> None:
-        """Add dimensions that are missing in all objects so far."""
+    def add_features(self, dimensions: int) -> None:
+        """Add features that are missing in all records so far."""
 
     def maximise_margin(self, levels: int, kappa: float, lambda_: float, iterations: int = 30, threads: int = 0, stop: StopToken | None = None) -> list[list[float]]:
         """
         Margin maximisation of the upper levels, one after the other; the objectives of each from its start on.
         """
 
-    def train_root_model(self, kappa: float, lambda_: float, most_objects: int, iterations: int = 30, seed: int = 0, threads: int = 0, stop: StopToken | None = None) -> list[float]:
+    def train_root_model(self, kappa: float, lambda_: float, max_records: int, iterations: int = 30, seed: int = 0, threads: int = 0, stop: StopToken | None = None) -> list[float]:
         """
         Train the model of the roots that votes beside the trees; its objectives from the start on.
         """
@@ -158,34 +155,33 @@ class BayesForest:
         Whether the model of the roots was trained and knows all classes and features.
         """
 
+    @staticmethod
+    def from_arrays(settings: BayesForestSettings, dimensions: int, arrays: dict, whole: bool) -> BayesForest:
+        """
+        A forest over borrowed arrays. With `whole` every index is checked now, else when it is used.
+        """
+
     def arrays(self, ordered: bool = False) -> dict:
         """
         Every array of the forest, by name, read-only; `ordered` lays the nodes out as queries descend.
         """
 
-    def query(self, settings: BayesQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], metric: BayesMetric | None = None) -> BayesQuery:
-        """Open a query, which then has an answer."""
+    def __getstate__(self) -> tuple: ...
 
-    def resume(self, state: bytes) -> BayesQuery:
-        """Go on with a query that was suspended."""
+    def __setstate__(self, arg: tuple, /) -> None: ...
 
-    def label_one(self, settings: BayesQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int, metric: BayesMetric | None = None) -> int:
-        """The number of one record's likeliest class."""
+    def snapshot(self) -> BayesForest:
+        """A handle on the present forest, which later learning does not change."""
 
-    def proba_one(self, settings: BayesQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int, metric: BayesMetric | None = None) -> list[float]:
-        """One record's probabilities."""
-
-    def answer(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], certified: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
-        """Answer every record within the limits."""
-
-    def answer_in_stages(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    def entries(self) -> dict:
         """
-        Probabilities after each of the ascending numbers of steps: (records, stages, classes).
+        The entries of all nodes, node by node, as arrays by name: `first` (nodes + 1), `node`, `child` (>= 0: a
+        node, else ~record) and `offset`, the index of the child in the array `blob`.
         """
 
-    def label_in_stages(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    def node_gaussians(self, node: int) -> tuple:
         """
-        Class numbers after each of the ascending numbers of steps: (records, stages).
+        Means and precisions (1 / sigma) of a node's entries, standardised, each (entries, dimensions), flat.
         """
 
     @property
@@ -195,14 +191,39 @@ class BayesForest:
     def classes(self) -> int: ...
 
     @property
-    def objects(self) -> int: ...
+    def records(self) -> int: ...
 
     @property
     def nodes(self) -> int: ...
 
     @property
     def own_bytes(self) -> int:
-        """Bytes of memory held; what a mapped file lends is not counted."""
+        """Bytes of memory held; bytes of a mapped file are not counted."""
+
+    def query(self, settings: BayesQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], metric: BayesMetric | None = None) -> BayesQuery:
+        """Open a query, which then has an answer."""
+
+    def resume(self, state: bytes) -> BayesQuery:
+        """Resume a suspended query."""
+
+    def label_one(self, settings: BayesQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int, metric: BayesMetric | None = None) -> int:
+        """The number of one record's likeliest class."""
+
+    def proba_one(self, settings: BayesQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int, metric: BayesMetric | None = None) -> list[float]:
+        """One record's probabilities."""
+
+    def answer(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], certified: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], metric: BayesMetric | None = None) -> None:
+        """Classify every record within the limits."""
+
+    def answer_in_stages(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], metric: BayesMetric | None = None) -> None:
+        """
+        Probabilities after each of the ascending numbers of steps: (records, stages, classes).
+        """
+
+    def label_in_stages(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], metric: BayesMetric | None = None) -> None:
+        """
+        Class numbers after each of the ascending numbers of steps: (records, stages).
+        """
 
 def bayes_densities(x: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], precision: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], log2_norm: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], log2_count: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], log2_density: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], log2_value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """
@@ -215,9 +236,6 @@ def bayes_box_exponents(x: Annotated[NDArray[numpy.float64], dict(shape=(None,),
 def powers_of_two(log2_value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], origin: float, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """2^(log2_value - origin), for tests."""
 
-class BuildStopped(RuntimeError):
-    pass
-
 def build_shape(method: str, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], *, fanout: int, seed: int = 0, threads: int = 1, sample_size: int = 2000, kernel_variance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, progress: Counter | None = None, stop: StopToken | None = None) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')]]:
     """
     The tree of one class's objects, as (first_entry, entry): node i owns entry[first_entry[i]:first_entry[i + 1]],
@@ -227,9 +245,6 @@ def build_shape(method: str, points: Annotated[NDArray[numpy.float64], dict(shap
     alone read `kernel_variance`), hilbert, z_curve, str_packing or guttman. `progress` counts the objects placed;
     setting `stop` ends the work with BuildStopped.
     """
-
-class DamagedModelError(ValueError):
-    pass
 
 class LocustSamplingSettings:
     """When a query is done."""
@@ -245,7 +260,7 @@ class LocustLevelsQuery:
     """One classification in progress."""
 
     def refine(self, steps: int = -1, nanoseconds: int = -1, stop: StopToken | None = None) -> int:
-        """Take steps within the limits (-1: none); return their number."""
+        """Take steps within the limits (-1: no limit); return their number."""
 
     def label(self) -> int:
         """The number of the likeliest class."""
@@ -253,16 +268,20 @@ class LocustLevelsQuery:
     def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
         """The probabilities of the classes."""
 
-    def state(self) -> bytes:
-        """Everything that is needed to go on later, as bytes."""
-
     @property
     def steps(self) -> int:
-        """Steps so far."""
+        """Steps taken so far."""
 
     @property
     def exhausted(self) -> bool:
-        """Nothing is left to do: no further step can change the label."""
+        """Whether no step is left."""
+
+    @property
+    def certified(self) -> bool:
+        """Whether no further step can change the label."""
+
+    def state(self) -> bytes:
+        """Everything needed to resume the query later, as bytes."""
 
 class LocustLevels:
     """Levels of points. Many threads may ask while one learns."""
@@ -271,18 +290,18 @@ class LocustLevels:
         """Learn points one after another."""
 
     def declare_classes(self, classes: int) -> None:
-        """Make room for classes that have no point yet."""
+        """Add classes that have no point yet."""
 
     def snapshot(self) -> LocustLevels:
         """
-        The model as it is now; what was learned is shared until one of the two learns on.
+        A handle on the present model, which later learning does not change; both share it until one of them learns.
         """
 
     def query(self, settings: LocustSamplingSettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> LocustLevelsQuery:
         """Open a query."""
 
     def resume(self, state: bytes) -> LocustLevelsQuery:
-        """Go on with a query that was suspended."""
+        """Resume a suspended query."""
 
     def label_one(self, settings: LocustSamplingSettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> int:
         """The number of one record's likeliest class."""
@@ -291,7 +310,7 @@ class LocustLevels:
         """One record's probabilities."""
 
     def answer(self, settings: LocustSamplingSettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], certified: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
-        """Answer every record within the limits."""
+        """Classify every record within the limits."""
 
     def answer_in_stages(self, settings: LocustSamplingSettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
         """
@@ -331,8 +350,8 @@ class LocustLevels:
     def seen(self) -> int:
         """Points learned so far."""
 
-    def widen(self, dimensions: int, categorical: Sequence[int]) -> None:
-        """Add dimensions that are missing in all points so far."""
+    def add_features(self, dimensions: int, categorical: Sequence[int]) -> None:
+        """Add features that are missing in all points so far."""
 
     @property
     def level_weights(self) -> list[float]:
@@ -356,7 +375,7 @@ class LocustBlocksQuery:
     """One classification in progress."""
 
     def refine(self, steps: int = -1, nanoseconds: int = -1, stop: StopToken | None = None) -> int:
-        """Take steps within the limits (-1: none); return their number."""
+        """Take steps within the limits (-1: no limit); return their number."""
 
     def label(self) -> int:
         """The number of the likeliest class."""
@@ -364,16 +383,20 @@ class LocustBlocksQuery:
     def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
         """The probabilities of the classes."""
 
-    def state(self) -> bytes:
-        """Everything that is needed to go on later, as bytes."""
-
     @property
     def steps(self) -> int:
-        """Steps so far."""
+        """Steps taken so far."""
 
     @property
     def exhausted(self) -> bool:
-        """Nothing is left to do: no further step can change the label."""
+        """Whether no step is left."""
+
+    @property
+    def certified(self) -> bool:
+        """Whether no further step can change the label."""
+
+    def state(self) -> bytes:
+        """Everything needed to resume the query later, as bytes."""
 
 class LocustBlocks:
     """Blocks of points. Many threads may ask while one learns."""
@@ -382,18 +405,18 @@ class LocustBlocks:
         """Learn points one after another."""
 
     def declare_classes(self, classes: int) -> None:
-        """Make room for classes that have no point yet."""
+        """Add classes that have no point yet."""
 
     def snapshot(self) -> LocustBlocks:
         """
-        The model as it is now; what was learned is shared until one of the two learns on.
+        A handle on the present model, which later learning does not change; both share it until one of them learns.
         """
 
     def query(self, settings: LocustBlockSampling, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> LocustBlocksQuery:
         """Open a query."""
 
     def resume(self, state: bytes) -> LocustBlocksQuery:
-        """Go on with a query that was suspended."""
+        """Resume a suspended query."""
 
     def label_one(self, settings: LocustBlockSampling, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> int:
         """The number of one record's likeliest class."""
@@ -402,7 +425,7 @@ class LocustBlocks:
         """One record's probabilities."""
 
     def answer(self, settings: LocustBlockSampling, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], certified: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
-        """Answer every record within the limits."""
+        """Classify every record within the limits."""
 
     def answer_in_stages(self, settings: LocustBlockSampling, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
         """
@@ -442,14 +465,14 @@ class LocustBlocks:
     def seen(self) -> int:
         """Points learned so far."""
 
-    def widen(self, dimensions: int, categorical: Sequence[int]) -> None:
-        """Add dimensions that are missing in all points so far."""
+    def add_features(self, dimensions: int, categorical: Sequence[int]) -> None:
+        """Add features that are missing in all points so far."""
 
     @property
     def block_sizes(self) -> list[int]:
         """How many points each block holds, the newest last."""
 
-def locust_distances(query: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], unrelated: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], points: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], first_word: int, most: int) -> tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C')]]:
+def locust_distances(query: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], unrelated: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], points: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], first_word: int, max_points: int) -> tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C')]]:
     """
     The points found from a word on, and how far their codes are from the query's. For tests.
     """
@@ -476,7 +499,7 @@ class MicroClusterQuery:
     """One classification in progress."""
 
     def refine(self, steps: int = -1, nanoseconds: int = -1, stop: StopToken | None = None) -> int:
-        """Take steps within the limits (-1: none); return their number."""
+        """Take steps within the limits (-1: no limit); return their number."""
 
     def label(self) -> int:
         """The number of the likeliest class."""
@@ -484,16 +507,20 @@ class MicroClusterQuery:
     def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
         """The probabilities of the classes."""
 
-    def state(self) -> bytes:
-        """Everything that is needed to go on later, as bytes."""
-
     @property
     def steps(self) -> int:
-        """Steps so far."""
+        """Steps taken so far."""
 
     @property
     def exhausted(self) -> bool:
-        """Nothing is left to do: no further step can change the label."""
+        """Whether no step is left."""
+
+    @property
+    def certified(self) -> bool:
+        """Whether no further step can change the label."""
+
+    def state(self) -> bytes:
+        """Everything needed to resume the query later, as bytes."""
 
 class MicroClusters:
     """Supervised micro-clusters. Many threads may ask while one learns."""
@@ -502,18 +529,18 @@ class MicroClusters:
         """Learn points one after another."""
 
     def declare_classes(self, classes: int) -> None:
-        """Make room for classes that have no point yet."""
+        """Add classes that have no point yet."""
 
     def snapshot(self) -> MicroClusters:
         """
-        The model as it is now; what was learned is shared until one of the two learns on.
+        A handle on the present model, which later learning does not change; both share it until one of them learns.
         """
 
     def query(self, settings: MicroClusterQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> MicroClusterQuery:
         """Open a query."""
 
     def resume(self, state: bytes) -> MicroClusterQuery:
-        """Go on with a query that was suspended."""
+        """Resume a suspended query."""
 
     def label_one(self, settings: MicroClusterQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> int:
         """The number of one record's likeliest class."""
@@ -522,7 +549,7 @@ class MicroClusters:
         """One record's probabilities."""
 
     def answer(self, settings: MicroClusterQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], certified: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
-        """Answer every record within the limits."""
+        """Classify every record within the limits."""
 
     def answer_in_stages(self, settings: MicroClusterQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
         """
@@ -562,8 +589,8 @@ class MicroClusters:
     def seen(self) -> int:
         """Points learned so far."""
 
-    def widen(self, dimensions: int) -> None:
-        """Add dimensions that are missing in all points so far."""
+    def add_features(self, dimensions: int) -> None:
+        """Add features that are missing in all points so far."""
 
     @property
     def n_clusters(self) -> int:
@@ -576,12 +603,12 @@ class MicroClusters:
 def microcluster_distance(x: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], centroid: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> float:
     """The squared distance where both are numbers, for tests."""
 
-def search_blocks(covariance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], most: int) -> tuple[list[int], list[int]]:
+def search_blocks(covariance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], max_block: int) -> tuple[list[int], list[int]]:
     """
     Blocks of dimensions by hill climbing on the likelihood: (order, first); block b is order[first[b]:first[b + 1]].
     """
 
-def block_log2_density(points: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], covariance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], most: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
+def block_log2_density(points: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], covariance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], max_block: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """log2 densities as queries compute them, for tests."""
 
 def static_mixture(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, components: int, threads: int = 0) -> tuple:
@@ -628,7 +655,7 @@ class BlockStore:
         """
 
 class NeighborsMetric:
-    """Which distance, and what it needs to know."""
+    """A distance by name, and its parameters."""
 
     def __init__(self, name: str, width: int, categorical: int = 0, band: int = 0) -> None: ...
 
@@ -636,24 +663,34 @@ class NeighborsMetric:
     def width(self) -> int: ...
 
 def neighbors_order(name: str, metric: NeighborsMetric, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, threads: int = 0, seed: int = 0, done: Counter | None = None, stop: StopToken | None = None) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
-    """The order in which exemplars are looked at, as indices."""
+    """The order in which exemplars are compared, as indices."""
 
 def neighbors_order_of_distances(name: str, distances: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, threads: int = 0, seed: int = 0, done: Counter | None = None, stop: StopToken | None = None) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
-    """The order of objects whose distances are known."""
+    """The order of exemplars whose distances are known."""
 
 class NeighborsQuery:
     """One classification in progress."""
 
     def refine(self, steps: int = -1, nanoseconds: int = -1, stop: StopToken | None = None) -> int:
-        """
-        Compare further exemplars within the limits (-1: none); return the steps taken.
-        """
+        """Take steps within the limits (-1: no limit); return their number."""
 
     def label(self) -> int:
         """The number of the likeliest class."""
 
     def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
-        """The shares of the votes."""
+        """The probabilities of the classes."""
+
+    @property
+    def steps(self) -> int:
+        """Steps taken so far."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no step is left."""
+
+    @property
+    def certified(self) -> bool:
+        """Whether no further step can change the label."""
 
     def state(self) -> tuple:
         """
@@ -663,17 +700,9 @@ class NeighborsQuery:
     def nearest(self) -> list[tuple[int, float]]:
         """Serials and distances of the nearest so far."""
 
-    @property
-    def steps(self) -> int:
-        """Exemplars compared so far."""
-
-    @property
-    def exhausted(self) -> bool:
-        """No further exemplar can change the label."""
-
 class NeighborsGallery:
     """
-    Exemplars in the order of visits. Many threads may ask while one learns.
+    Exemplars in the order of visits. Many threads may classify while one learns.
     """
 
     @staticmethod
@@ -682,52 +711,30 @@ class NeighborsGallery:
         The records named by `order`, in that order; with `lists` the first ones become centres of lists.
         """
 
+    def insert(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """Learn records one by one: each is placed in the order."""
+
+    def declare_classes(self, classes: int) -> None:
+        """Add classes that have no exemplar yet."""
+
+    def add_features(self, width: int) -> None:
+        """Add features that are missing in all exemplars so far."""
+
     @staticmethod
     def from_arrays(metric: NeighborsMetric, classes: int, capacity: int, arrays: dict) -> NeighborsGallery:
         """A gallery over borrowed arrays, checked."""
+
+    def arrays(self) -> dict:
+        """Every array, by name, read-only."""
 
     def __getstate__(self) -> tuple: ...
 
     def __setstate__(self, arg: tuple, /) -> None: ...
 
-    def insert(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
-        """Learn records one by one: each is placed in the order."""
-
-    def declare_classes(self, classes: int) -> None:
-        """Make room for classes that have no exemplar yet."""
-
-    def widen(self, width: int) -> None:
-        """Add features that are missing in all exemplars so far."""
-
     def snapshot(self) -> NeighborsGallery:
         """
-        The exemplars as they are now; they are shared until one of the two learns on.
-        """
-
-    def arrays(self) -> dict:
-        """Every array, by name, read-only."""
-
-    def query(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int) -> NeighborsQuery:
-        """Open a query: the first exemplar of each class is compared."""
-
-    def resume(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, state: tuple) -> NeighborsQuery:
-        """Go on with a query that was suspended."""
-
-    def label_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, steps: int) -> int:
-        """The number of one record's likeliest class."""
-
-    def proba_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, steps: int) -> list[float]:
-        """One record's shares of the votes."""
-
-    def answer(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], exhausted: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
-        """Answer every record within the limits."""
-
-    def answer_in_stages(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
-        """Probabilities after each of the ascending numbers of steps."""
-
-    def leave_one_out(self, k: int, stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')]) -> None:
-        """
-        Labels of the exemplars themselves, by position, each left out of its own query.
+        A handle on the present exemplars, which later learning does not change; both share them until one of
+        them learns.
         """
 
     def labels(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')]:
@@ -757,9 +764,34 @@ class NeighborsGallery:
 
     @property
     def own_bytes(self) -> int:
-        """Bytes of memory held; what a mapped file lends is not counted."""
+        """Bytes of memory held; bytes of a mapped file are not counted."""
 
-def optimal_graph(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], most_k: int, threads: int = 0, done: Counter | None = None, stop: StopToken | None = None) -> tuple:
+    def query(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int) -> NeighborsQuery:
+        """Open a query: the first exemplar of each class is compared."""
+
+    def resume(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, state: tuple) -> NeighborsQuery:
+        """Resume a suspended query."""
+
+    def label_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, steps: int) -> int:
+        """The number of one record's likeliest class."""
+
+    def proba_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, steps: int) -> list[float]:
+        """One record's shares of the votes."""
+
+    def answer(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], certified: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """Classify every record within the limits."""
+
+    def answer_in_stages(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """
+        Probabilities after each of the ascending numbers of steps: (records, stages, classes).
+        """
+
+    def leave_one_out(self, k: int, stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+        """
+        Labels of the exemplars themselves, by position, each left out of its own query.
+        """
+
+def optimal_graph(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], max_k: int, threads: int = 0, done: Counter | None = None, stop: StopToken | None = None) -> tuple:
     """
     The K-associated optimal graph: component of each point; K, edges and vertices of each component.
     """
@@ -773,7 +805,7 @@ class GraphQuery:
     """One classification in progress."""
 
     def refine(self, steps: int = -1, nanoseconds: int = -1, stop: StopToken | None = None) -> int:
-        """Compare vertices within the limits (-1: none); return how many."""
+        """Take steps within the limits (-1: no limit); return their number."""
 
     def label(self) -> int:
         """The number of the likeliest class."""
@@ -781,26 +813,30 @@ class GraphQuery:
     def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
         """The probabilities of the classes."""
 
+    @property
+    def steps(self) -> int:
+        """Steps taken so far."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no step is left."""
+
+    @property
+    def certified(self) -> bool:
+        """Whether no further step can change the label."""
+
     def record(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
-        """The record that is asked about."""
+        """The record to classify."""
 
     def nearest(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
         """The nearest vertices so far, nearest first."""
 
-    @property
-    def steps(self) -> int:
-        """Vertices compared so far."""
-
-    @property
-    def exhausted(self) -> bool:
-        """No further vertex can change the answer."""
-
 class AssociatedGraph:
-    """Components to classify by. It never changes: many threads may ask."""
+    """Components to classify by. It never changes: many threads may use it."""
 
-    def __init__(self, scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, least_k: int = 1) -> None: ...
+    def __init__(self, scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, min_k: int = 1) -> None: ...
 
-    def with_part(self, least_k: int, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], component: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], k: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], purity: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> AssociatedGraph:
+    def with_part(self, min_k: int, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], component: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], k: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], purity: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> AssociatedGraph:
         """Another graph with further vertices, behind those that are here."""
 
     def with_moments(self, mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], variance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], log_prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> AssociatedGraph:
@@ -815,8 +851,8 @@ class AssociatedGraph:
     def proba_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> list[float]:
         """One record's probabilities."""
 
-    def answer(self, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], exhausted: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
-        """Answer every record within the limits."""
+    def answer(self, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], certified: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """Classify every record within the limits."""
 
     def answer_in_stages(self, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
         """

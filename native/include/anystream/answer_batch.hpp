@@ -1,13 +1,4 @@
-// Many queries at once, on all cores: the same for every model that answers step by step.
-//
-// What is asked is a Batch. It offers
-//   Query                         one query in progress; the next one uses its memory
-//   kChunk, kRoundSteps           records that one thread takes at a time, steps that each of them takes in a round
-//   size(), classes()
-//   open(query, i)                begins with record i: after this there is an answer
-//   advance(query, steps, watch)  takes at most so many steps, fewer when the watch, if there is one, is due
-//   finished(query)               nothing is left to do: no further step can change the label
-//   posterior(query, out)         the probabilities at present
+// Many records at once, on all cores: the same for every model.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "anystream/anytime_query.hpp"
 #include "anystream/parallel.hpp"
 #include "anystream/stop.hpp"
 
@@ -26,31 +18,60 @@ struct RecordRows {
     std::size_t dimensions;
 
     [[nodiscard]] std::size_t size() const noexcept { return dimensions == 0 ? 0 : values.size() / dimensions; }
-    [[nodiscard]] const double* row(std::size_t i) const noexcept { return values.data() + i * dimensions; }
+    [[nodiscard]] std::span<const double> row(std::size_t i) const noexcept {
+        return {values.data() + i * dimensions, dimensions};
+    }
 };
 
-/// Where the answers go; one row per record.
+/// The arrays that receive the answers; one row per record.
 struct AnswerRows {
     std::span<double> proba;            // (size, classes)
     std::span<std::int64_t> steps;      // (size,)
     std::span<std::uint8_t> certified;  // (size,)
 };
 
-namespace batch {
+/// Records that one model classifies with the same settings. Records has size() and row(i).
+template <AnytimeQuery QueryType, typename Records = RecordRows>
+struct Batch {
+    using Query = QueryType;
 
-inline constexpr std::size_t kGroup = 256;  // records that are refined in rounds together
+    const typename Query::Model& model;
+    const typename Query::Settings& settings;
+    Records records;
 
+    [[nodiscard]] std::size_t size() const noexcept { return records.size(); }
+    [[nodiscard]] std::size_t classes() const noexcept { return model.classes(); }
+    void open(Query& query, std::size_t i) const { query.open(model, settings, records.row(i)); }
+    /// Writes the present answer of record i.
+    void write(Query& query, std::size_t i, const AnswerRows& out) const {
+        query.posterior(model, out.proba.subspan(i * classes(), classes()));
+        out.steps[i] = query.steps();
+        out.certified[i] = query.certified();
+    }
+};
+
+/// Takes at most `steps` steps on each record.
 template <typename Batch>
-void write(const Batch& batch, typename Batch::Query& query, std::size_t i, const AnswerRows& out) {
-    batch.posterior(query, out.proba.subspan(i * batch.classes(), batch.classes()));
-    out.steps[i] = query.steps();
-    out.certified[i] = batch.finished(query);
+void answer_by_steps(const Batch& batch, std::int64_t steps, int threads, const AnswerRows& out) {
+    using Query = typename Batch::Query;
+    parallel_for(batch.size(), Query::kRecordsPerTask, threads, [&](std::size_t first, std::size_t last) {
+        Query query;
+        for (std::size_t i = first; i < last; ++i) {
+            batch.open(query, i);
+            query.advance(batch.model, steps, nullptr);
+            batch.write(query, i, out);
+        }
+    });
 }
 
-/// Records first..last - 1 on one thread, within the limits: equal shares of the time for all.
+/// Answers records first..last - 1 on one thread: group by group, each with its share of the time left; within a group
+/// all records advance in rounds.
 template <typename Batch>
-void in_rounds(const Batch& batch, const Limits& limits, std::size_t first, std::size_t last, const AnswerRows& out) {
-    std::vector<typename Batch::Query> group(std::min(kGroup, last - first));
+void answer_in_rounds(const Batch& batch, const Limits& limits, std::size_t first, std::size_t last,
+                      const AnswerRows& out) {
+    using Query = typename Batch::Query;
+    constexpr std::size_t kGroup = 256;
+    std::vector<Query> group(std::min(kGroup, last - first));
     StopWatch watch(limits);
     for (std::size_t start = first; start < last; start += kGroup) {
         const std::size_t size = std::min(kGroup, last - start);
@@ -64,35 +85,40 @@ void in_rounds(const Batch& batch, const Limits& limits, std::size_t first, std:
         for (bool going = true; going && !watch.due();) {
             going = false;
             for (std::size_t i = 0; i < size && !watch.due(); ++i) {
-                batch.advance(group[i], std::min(Batch::kRoundSteps, limits.steps - group[i].steps()), &watch);
-                going |= !batch.finished(group[i]) && group[i].steps() < limits.steps;
+                group[i].advance(batch.model,
+                                 std::min<std::int64_t>(Query::kRoundSteps, limits.steps - group[i].steps()), &watch);
+                going |= !group[i].certified() && group[i].steps() < limits.steps;
             }
         }
-        for (std::size_t i = 0; i < size; ++i) write(batch, group[i], start + i, out);
+        for (std::size_t i = 0; i < size; ++i) batch.write(group[i], start + i, out);
     }
 }
-
-}  // namespace batch
 
 /// Answers every record within the limits. Steps are per record; a deadline and a flag bound the whole call: each
 /// thread gives its records equal shares of the time left, group by group, and within a group refines them in rounds.
 template <typename Batch>
 void answer_batch(const Batch& batch, const Limits& limits, int threads, const AnswerRows& out) {
-    if (!limits.interruptible()) {
-        parallel_for(batch.size(), Batch::kChunk, threads, [&](std::size_t first, std::size_t last) {
-            typename Batch::Query query;
-            for (std::size_t i = first; i < last; ++i) {
-                batch.open(query, i);
-                batch.advance(query, limits.steps, nullptr);
-                batch::write(batch, query, i, out);
-            }
-        });
-        return;
-    }
+    if (!limits.interruptible()) return answer_by_steps(batch, limits.steps, threads, out);
     const auto workers = static_cast<std::size_t>(thread_count(threads));
     const std::size_t part = (batch.size() + workers - 1) / workers;
     parallel_for(batch.size(), part, threads,
-                 [&](std::size_t first, std::size_t last) { batch::in_rounds(batch, limits, first, last, out); });
+                 [&](std::size_t first, std::size_t last) { answer_in_rounds(batch, limits, first, last, out); });
+}
+
+/// Calls visit(query, record, stage) after each of `stages` steps (ascending) on each record.
+template <typename Batch, typename Visit>
+void visit_stages(const Batch& batch, std::span<const std::int64_t> stages, int threads, Visit&& visit) {
+    using Query = typename Batch::Query;
+    parallel_for(batch.size(), Query::kRecordsPerTask, threads, [&](std::size_t first, std::size_t last) {
+        Query query;
+        for (std::size_t i = first; i < last; ++i) {
+            batch.open(query, i);
+            for (std::size_t s = 0; s < stages.size(); ++s) {
+                query.advance(batch.model, stages[s] - query.steps(), nullptr);
+                visit(query, i, s);
+            }
+        }
+    });
 }
 
 /// The probabilities of every record after each of `stages` steps (ascending): out is (size, stages, classes).
@@ -100,15 +126,17 @@ template <typename Batch>
 void answer_batch_in_stages(const Batch& batch, std::span<const std::int64_t> stages, int threads,
                             std::span<double> out) {
     const std::size_t classes = batch.classes();
-    parallel_for(batch.size(), Batch::kChunk, threads, [&](std::size_t first, std::size_t last) {
-        typename Batch::Query query;
-        for (std::size_t i = first; i < last; ++i) {
-            batch.open(query, i);
-            for (std::size_t s = 0; s < stages.size(); ++s) {
-                batch.advance(query, stages[s] - query.steps(), nullptr);
-                batch.posterior(query, out.subspan((i * stages.size() + s) * classes, classes));
-            }
-        }
+    visit_stages(batch, stages, threads, [&](typename Batch::Query& query, std::size_t i, std::size_t s) {
+        query.posterior(batch.model, out.subspan((i * stages.size() + s) * classes, classes));
+    });
+}
+
+/// The labels (class numbers) of every record after each of `stages` steps (ascending): out is (size, stages).
+template <typename Batch>
+void label_batch_in_stages(const Batch& batch, std::span<const std::int64_t> stages, int threads,
+                           std::span<std::int32_t> out) {
+    visit_stages(batch, stages, threads, [&](typename Batch::Query& query, std::size_t i, std::size_t s) {
+        out[i * stages.size() + s] = static_cast<std::int32_t>(query.label(batch.model));
     });
 }
 

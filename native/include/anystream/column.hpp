@@ -1,11 +1,19 @@
-// An array that is either its own or lent: by a memory-mapped file, or by memory that Python holds for it. It becomes
-// its own when it is first changed.
+// The arrays of a model, and how they are stored.
+//
+// A column is an array that either owns its values or borrows them: from a memory-mapped file, or from memory that
+// Python holds for it. It copies borrowed values when it is first changed.
+//
+// A model with columns lists them, by the names that model files and pickles use, in `NamedColumns columns()`. All
+// storing goes through this list: `each_column` visits it.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace anystream {
@@ -16,25 +24,26 @@ class Column {
   public:
     Column() = default;
     explicit Column(std::vector<T> own) : own_(std::move(own)) {}
-    /// Lends `values`, which live as long as `owner`; `mapped` if they lie in a file rather than in memory.
+    /// Borrows `values`, which live as long as `owner`; `mapped` if they lie in a file rather than in memory.
     Column(std::span<const T> values, std::shared_ptr<const void> owner, bool mapped)
-        : lent_(values), owner_(std::move(owner)), mapped_(mapped) {}
+        : borrowed_(values), owner_(std::move(owner)), mapped_(mapped) {}
 
-    [[nodiscard]] const T* data() const noexcept { return owner_ ? lent_.data() : own_.data(); }
-    [[nodiscard]] std::size_t size() const noexcept { return owner_ ? lent_.size() : own_.size(); }
+    [[nodiscard]] const T* data() const noexcept { return owner_ ? borrowed_.data() : own_.data(); }
+    [[nodiscard]] std::size_t size() const noexcept { return owner_ ? borrowed_.size() : own_.size(); }
     [[nodiscard]] const T& operator[](std::size_t i) const noexcept { return data()[i]; }
     [[nodiscard]] std::span<const T> view() const noexcept { return {data(), size()}; }
-    /// Bytes of memory that this column holds or keeps alive; what a file lends is not counted.
+    [[nodiscard]] std::vector<T> copy() const { return {data(), data() + size()}; }
+    /// Bytes of memory that this column holds or keeps alive; bytes of a mapped file are not counted.
     [[nodiscard]] std::size_t own_bytes() const noexcept {
-        return (own_.capacity() + (mapped_ ? 0 : lent_.size())) * sizeof(T);
+        return (own_.capacity() + (mapped_ ? 0 : borrowed_.size())) * sizeof(T);
     }
 
-    /// The values, to be changed: lent ones are copied first.
+    /// The values, to be changed; borrowed ones are copied first.
     [[nodiscard]] std::vector<T>& own() {
         if (owner_) {
-            own_.assign(lent_.begin(), lent_.end());
+            own_.assign(borrowed_.begin(), borrowed_.end());
             owner_.reset();
-            lent_ = {};
+            borrowed_ = {};
             mapped_ = false;
         }
         return own_;
@@ -42,9 +51,40 @@ class Column {
 
   private:
     std::vector<T> own_;
-    std::span<const T> lent_;
+    std::span<const T> borrowed_;
     std::shared_ptr<const void> owner_;
     bool mapped_ = false;
 };
+
+/// A column of a model and its name.
+struct NamedColumn {
+    const char* name;
+    std::variant<Column<double>*, Column<float>*, Column<std::int64_t>*, Column<std::int32_t>*, Column<std::uint64_t>*,
+                 Column<std::uint32_t>*, Column<std::uint8_t>*>
+        column;
+};
+using NamedColumns = std::vector<NamedColumn>;
+
+/// Calls visit(name, column) for every column that model.columns() lists; columns of a const model are const.
+template <typename Model, typename Visit>
+void each_column(Model& model, Visit&& visit) {
+    for (const NamedColumn& each : const_cast<std::remove_const_t<Model>&>(model).columns())  // lists, changes nothing
+        std::visit(
+            [&](auto* column) {
+                if constexpr (std::is_const_v<Model>)
+                    visit(each.name, std::as_const(*column));
+                else
+                    visit(each.name, *column);
+            },
+            each.column);
+}
+
+/// Bytes of memory that the columns of a model hold.
+template <typename Model>
+[[nodiscard]] std::size_t column_bytes(const Model& model) {
+    std::size_t bytes = 0;
+    each_column(model, [&](const char*, const auto& column) { bytes += column.own_bytes(); });
+    return bytes;
+}
 
 }  // namespace anystream

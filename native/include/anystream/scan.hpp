@@ -103,21 +103,16 @@ class BlockStore {
     /// Vector i of the result is vector order[i] of this.
     [[nodiscard]] BlockStore permuted(std::span<const std::int64_t> order) const;
     /// Further dimensions at the end, missing in all vectors so far. Not for mixed stores.
-    void widen(std::size_t dimensions);
+    void add_features(std::size_t dimensions);
 
-    /// Calls visit(name, column) for every array; a file or pickle holds these.
-    template <typename Self, typename Visit>
-    static void each_column(Self& self, Visit&& visit) {
-        visit("rows", self.rows_);
-        visit("blocks", self.blocks_);
-        visit("slack", self.slack_);
-        visit("origin", self.origin_);
-        visit("scale", self.scale_);
-        visit("missing", self.missing_);
+    /// Every array, by name.
+    [[nodiscard]] NamedColumns columns() {
+        return {{"rows", &rows_},     {"blocks", &blocks_}, {"slack", &slack_},
+                {"origin", &origin_}, {"scale", &scale_},   {"missing", &missing_}};
     }
-    /// Takes up columns that were set from outside. Throws std::invalid_argument if their sizes do not fit.
+    /// Adopts columns that were set from outside. Throws DamagedModel if their sizes do not fit.
     void adopt_columns();
-    [[nodiscard]] std::size_t own_bytes() const noexcept;
+    [[nodiscard]] std::size_t own_bytes() const { return column_bytes(*this); }
 
   private:
     friend class Scan;

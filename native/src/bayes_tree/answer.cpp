@@ -10,71 +10,61 @@ namespace anystream::bayes_tree {
 
 namespace {
 
-constexpr std::size_t kChunk = 32;       // records that one thread takes at a time
-constexpr std::size_t kGroup = 32;       // records that are refined in rounds together: their frontiers fit a cache
-constexpr std::int64_t kRoundSteps = 8;  // steps that each of them takes in the first rounds
+constexpr std::size_t kGroup = 32;  // records that are refined in rounds together: their frontiers fit a cache
 
-void write(const Query& query, std::size_t i, std::size_t classes, const Answers& out) {
-    query.posterior(out.proba.subspan(i * classes, classes));
-    out.steps[i] = query.steps();
-    out.certified[i] = query.certified();
-}
-
-/// A few records within the limits, all in hand at once: refined in rounds, so that they advance together.
-void answer_in_rounds(const Forest& forest, const QuerySettings& settings, const Records& records, const Limits& limits,
-                      std::size_t first, std::size_t last, const Answers& out) {
+/// Answers at most kGroup records within the limits, all of them open at once: they advance together, in rounds.
+void answer_group(const ForestBatch& batch, const Limits& limits, std::size_t first, std::size_t last,
+                  const AnswerRows& out) {
     thread_local std::vector<Query> group(kGroup);
     StopWatch watch(limits);
     const std::size_t size = last - first;
-    for (std::size_t i = 0; i < size; ++i) group[i].open(forest, settings, records.row(first + i));
+    for (std::size_t i = 0; i < size; ++i) batch.open(group[i], first + i);
     // Later rounds are longer, a quarter of what was done: fewer changes from record to record, and still even.
     std::int64_t goal = 0;
     for (bool going = true; going && goal < limits.steps && !watch.due();) {
-        goal = std::min(limits.steps, goal + std::max(kRoundSteps, goal / 4));
+        goal = std::min(limits.steps, goal + std::max(Query::kRoundSteps, goal / 4));
         going = false;
         for (std::size_t i = 0; i < size; ++i) {
-            while (group[i].steps() < goal && !watch.due() && group[i].step(forest)) {}
+            group[i].advance(batch.model, goal - group[i].steps(), &watch);
             going |= !group[i].certified();
         }
     }
-    for (std::size_t i = 0; i < size; ++i) write(group[i], first + i, forest.classes(), out);
+    for (std::size_t i = 0; i < size; ++i) batch.write(group[i], first + i, out);
 }
 
-/// Many records within the limits. They are answered in passes, each deeper than the last and from the beginning: to
-/// begin a record anew costs a few steps, to keep thousands of frontiers at hand costs a cache. A first, shallow pass
-/// insures everybody; how deep the next one goes follows from the time left and from what steps have cost so far, so a
-/// machine that is suddenly busy makes all answers coarser and leaves none behind.
+/// Answers many records within the limits, in passes. Each pass is deeper than the last and starts every record from
+/// scratch: opening a record again costs a few steps, keeping thousands of frontiers costs the cache. The first pass is
+/// shallow, so that every record has an answer. The depth of the next one follows from the time left and from what a
+/// step has cost so far: on a machine that is suddenly busy all answers become coarser and none is left out.
 class Passes {
   public:
-    Passes(const Forest& forest, const QuerySettings& settings, const Records& records, const Limits& limits,
-           int threads, const Answers& out)
-        : forest_(forest),
-          settings_(settings),
-          records_(records),
+    Passes(const ForestBatch& batch, const Limits& limits, int threads, const AnswerRows& out)
+        : batch_(batch),
           limits_(limits),
-          threads_(std::min(thread_count(threads), static_cast<int>((records.size() + kChunk - 1) / kChunk))),
+          threads_(std::min(thread_count(threads), static_cast<int>((batch.size() + kChunk - 1) / kChunk))),
           out_(out) {}
 
     void run() {
-        if (pass(kRoundSteps, true)) return;
-        if (!limits_.timed()) {  // only a flag can end this: nobody knows when
-            for (std::int64_t goal = 4 * kRoundSteps; !pass(goal, false);) goal *= 4;
+        if (pass(Query::kRoundSteps, true)) return;
+        if (!limits_.timed()) {  // only a flag can end this, at an unknown time
+            for (std::int64_t goal = 4 * Query::kRoundSteps; !pass(goal, false);) goal *= 4;
             return;
         }
         const std::int64_t reached = *std::min_element(out_.steps.begin(), out_.steps.end());
-        if (affordable(records_.size()) >= reached + std::max(kRoundSteps, reached / 4))
+        if (affordable(batch_.size()) >= reached + std::max(Query::kRoundSteps, reached / 4))
             pass(Limits::kUnlimited, false);
     }
 
   private:
+    static constexpr std::size_t kChunk = Query::kRecordsPerTask;
     static constexpr std::int64_t kOpening = 4;          // opening a query costs about as much as this many steps
-    static constexpr std::int64_t kWorthTwoPasses = 24;  // steps from which on an insurance does not cost too much
+    static constexpr std::int64_t kWorthTwoPasses = 24;  // from this many steps on, a first pass costs little
 
     /// Steps that each of `waiting` records can have, by the time left and the cost of a step so far.
     [[nodiscard]] std::int64_t affordable(std::size_t waiting) const {
         const std::int64_t steps = steps_.load(std::memory_order_relaxed);
         if (!limits_.timed() || waiting == 0) return Limits::kUnlimited;
-        if (steps == 0) return kRoundSteps;
+        if (steps == 0) return Query::kRoundSteps;
         const double cost =
             static_cast<double>(nanoseconds_.load(std::memory_order_relaxed)) / static_cast<double>(steps);
         const std::chrono::duration<double, std::nano> left = limits_.until - Clock::now();
@@ -82,32 +72,32 @@ class Passes {
         return static_cast<std::int64_t>(std::clamp(share / cost - kOpening, 0.0, 1e15));
     }
 
-    /// How deep the first pass goes: all the way if the time is short, else an eighth of it, for everybody's insurance.
-    [[nodiscard]] static std::int64_t insured(std::int64_t affordable) noexcept {
-        return affordable <= kWorthTwoPasses ? affordable : std::max(kRoundSteps, affordable / 8);
+    /// The depth of the first pass: all the affordable steps if they are few, else an eighth of them.
+    [[nodiscard]] static std::int64_t first_depth(std::int64_t affordable) noexcept {
+        return affordable <= kWorthTwoPasses ? affordable : std::max(Query::kRoundSteps, affordable / 8);
     }
 
     /// Every record to `goal` steps, or as deep as the time left allows. True if all are finished, or must end.
     bool pass(std::int64_t goal, bool first) {
-        std::atomic<std::size_t> waiting{records_.size()};
+        std::atomic<std::size_t> waiting{batch_.size()};
         std::atomic<bool> finished{true}, stopped{false};
-        parallel_for(records_.size(), kChunk, threads_, [&](std::size_t begin, std::size_t end) {
+        parallel_for(batch_.size(), kChunk, threads_, [&](std::size_t begin, std::size_t end) {
             thread_local Query query;
             StopWatch watch(limits_);
             const auto started = Clock::now();
             std::int64_t depth = goal;
             if (limits_.timed()) {
                 depth = affordable(waiting.fetch_sub(end - begin, std::memory_order_relaxed));
-                if (first) depth = insured(depth);
+                if (first) depth = first_depth(depth);
             }
             depth = std::min(depth, limits_.steps);
             std::int64_t steps = 0;
             for (std::size_t i = begin; i < end; ++i) {
                 if (!first && (out_.certified[i] != 0 || out_.steps[i] >= depth || watch.due())) continue;
-                query.open(forest_, settings_, records_.row(i));
-                while (query.steps() < depth && !watch.due() && query.step(forest_)) {}
+                batch_.open(query, i);
+                query.advance(batch_.model, depth, &watch);
                 steps += query.steps() + kOpening;
-                if (first || query.steps() > out_.steps[i]) write(query, i, forest_.classes(), out_);
+                if (first || query.steps() > out_.steps[i]) batch_.write(query, i, out_);
             }
             for (std::size_t i = begin; i < end; ++i)
                 if (out_.certified[i] == 0 && out_.steps[i] < limits_.steps)
@@ -119,68 +109,31 @@ class Passes {
         return finished.load(std::memory_order_relaxed) || stopped.load(std::memory_order_relaxed);
     }
 
-    const Forest& forest_;
-    const QuerySettings& settings_;
-    const Records& records_;
+    const ForestBatch& batch_;
     const Limits& limits_;
     int threads_;
-    const Answers& out_;
+    const AnswerRows& out_;
     std::atomic<std::int64_t> steps_{0}, nanoseconds_{0};
 };
 
-/// Calls visit(query, record, stage) after each stage of each record.
-template <typename Visit>
-void in_stages(const Forest& forest, const QuerySettings& settings, const Records& records,
-               std::span<const std::int64_t> stages, int threads, Visit visit) {
-    parallel_for(records.size(), kChunk, threads, [&](std::size_t first, std::size_t last) {
-        Query query;
-        for (std::size_t i = first; i < last; ++i) {
-            query.open(forest, settings, records.row(i));
-            for (std::size_t s = 0; s < stages.size(); ++s) {
-                query.refine(forest, {.steps = stages[s] - query.steps()});
-                visit(query, i, s);
-            }
-        }
-    });
-}
-
 }  // namespace
 
-void answer(const Forest& forest, const QuerySettings& settings, const Records& records, const Limits& limits,
-            int threads, const Answers& out) {
-    if (!limits.interruptible()) {
-        parallel_for(records.size(), kChunk, threads, [&](std::size_t first, std::size_t last) {
-            Query query;
-            for (std::size_t i = first; i < last; ++i) {
-                query.open(forest, settings, records.row(i));
-                query.refine(forest, limits);
-                write(query, i, forest.classes(), out);
-            }
-        });
-        return;
-    }
-    const std::size_t half = (records.size() + 1) / 2;
-    if (half > kGroup || (thread_count(threads) < 2 && records.size() > kGroup))
-        return Passes(forest, settings, records, limits, threads, out).run();
+std::span<const double> in_tree_space(const Metric* metric, std::span<const double> record) {
+    if (metric == nullptr) return record;
+    thread_local std::vector<double> mapped;
+    mapped.resize(record.size());
+    metric->apply(record.data(), mapped.data());
+    return mapped;
+}
+
+void answer(const ForestBatch& batch, const Limits& limits, int threads, const AnswerRows& out) {
+    if (!limits.interruptible()) return answer_by_steps(batch, limits.steps, threads, out);
+    const std::size_t half = (batch.size() + 1) / 2;
+    if (half > kGroup || (thread_count(threads) < 2 && batch.size() > kGroup))
+        return Passes(batch, limits, threads, out).run();
     const std::size_t group = thread_count(threads) < 2 ? kGroup : half;
-    parallel_for(records.size(), group, threads, [&](std::size_t first, std::size_t last) {
-        answer_in_rounds(forest, settings, records, limits, first, last, out);
-    });
-}
-
-void answer_in_stages(const Forest& forest, const QuerySettings& settings, const Records& records,
-                      std::span<const std::int64_t> stages, int threads, std::span<double> out) {
-    const std::size_t classes = forest.classes();
-    in_stages(forest, settings, records, stages, threads, [&](const Query& query, std::size_t i, std::size_t s) {
-        query.posterior(out.subspan((i * stages.size() + s) * classes, classes));
-    });
-}
-
-void label_in_stages(const Forest& forest, const QuerySettings& settings, const Records& records,
-                     std::span<const std::int64_t> stages, int threads, std::span<std::int32_t> out) {
-    in_stages(forest, settings, records, stages, threads, [&](const Query& query, std::size_t i, std::size_t s) {
-        out[i * stages.size() + s] = static_cast<std::int32_t>(query.label());
-    });
+    parallel_for(batch.size(), group, threads,
+                 [&](std::size_t first, std::size_t last) { answer_group(batch, limits, first, last, out); });
 }
 
 }  // namespace anystream::bayes_tree

@@ -29,6 +29,28 @@ double log2_unit(std::size_t dimensions) noexcept {
     return -0.5 * static_cast<double>(dimensions) * std::log2(2.0 * std::numbers::pi);
 }
 
+/// The smallest and the largest value of each dimension, missing values left out; by class if classes are given.
+struct ValueRanges {
+    std::vector<double> low, high;  // (classes, d); low > high where there is no value
+
+    ValueRanges() = default;
+    ValueRanges(std::span<const double> points, std::size_t d, std::span<const std::int32_t> point_class = {},
+                std::size_t classes = 1)
+        : low(classes * d, std::numeric_limits<double>::infinity()),
+          high(classes * d, -std::numeric_limits<double>::infinity()) {
+        for (std::size_t i = 0; i * d < points.size(); ++i) {
+            const std::size_t row = point_class.empty() ? 0 : static_cast<std::size_t>(point_class[i]) * d;
+            for (std::size_t j = 0; j < d; ++j) {
+                const double value = points[i * d + j];
+                if (std::isnan(value)) continue;
+                low[row + j] = std::min(low[row + j], value);
+                high[row + j] = std::max(high[row + j], value);
+            }
+        }
+    }
+    [[nodiscard]] bool varies(std::size_t j) const noexcept { return low[j] < high[j]; }
+};
+
 void write_bits(float* at, std::int32_t child) noexcept {
     std::memcpy(at, &child, sizeof child);
 }
@@ -77,7 +99,15 @@ void Forest::object_in_z(std::int32_t object, std::span<double> z, std::span<dou
 }
 
 void Forest::measure() {
+    measure_classes();
+    measure_scale();
+    measure_kernels();
+}
+
+/// Counts, means and scatters of the classes, of the values that are present.
+void Forest::measure_classes() {
     const std::size_t d = dimensions_, n = objects(), m = classes();
+    const auto points = points_.view();
     auto& count = class_count_.own();
     auto& observed = class_observed_.own();
     auto& mean = class_mean_.own();
@@ -86,18 +116,14 @@ void Forest::measure() {
     observed.assign(m * d, 0.0);
     mean.assign(m * d, 0.0);
     scatter.assign(m * d, 0.0);
-    std::vector<double> low(d, std::numeric_limits<double>::infinity()), high(d, -low[0]);
-
     for (std::size_t i = 0; i < n; ++i) {
         const auto c = static_cast<std::size_t>(point_class_[i]);
         ++count[c];
         for (std::size_t j = 0; j < d; ++j) {
-            const double value = points_[i * d + j];
+            const double value = points[i * d + j];
             if (std::isnan(value)) continue;
             observed[c * d + j] += 1.0;
             mean[c * d + j] += value;
-            low[j] = std::min(low[j], value);
-            high[j] = std::max(high[j], value);
         }
     }
     for (std::size_t k = 0; k < m * d; ++k)
@@ -105,55 +131,50 @@ void Forest::measure() {
     for (std::size_t i = 0; i < n; ++i) {
         const std::size_t row = static_cast<std::size_t>(point_class_[i]) * d;
         for (std::size_t j = 0; j < d; ++j) {
-            const double value = points_[i * d + j];
+            const double value = points[i * d + j];
             if (!std::isnan(value)) scatter[row + j] += (value - mean[row + j]) * (value - mean[row + j]);
         }
     }
+}
 
+/// The shift and the scale that standardise all data, from the moments of the classes.
+void Forest::measure_scale() {
+    const std::size_t d = dimensions_, m = classes();
+    const ValueRanges range(points_.view(), d);
     auto& shift = shift_.own();
     auto& scale = scale_.own();
     for (std::size_t j = 0; j < d; ++j) {
         double seen = 0.0, sum = 0.0, spread = 0.0;
         for (std::size_t c = 0; c < m; ++c) {
-            seen += observed[c * d + j];
-            sum += observed[c * d + j] * mean[c * d + j];
+            seen += class_observed_[c * d + j];
+            sum += class_observed_[c * d + j] * class_mean_[c * d + j];
         }
         shift[j] = seen > 0.0 ? sum / seen : 0.0;
         for (std::size_t c = 0; c < m; ++c) {
-            const double apart = mean[c * d + j] - shift[j];
-            spread += scatter[c * d + j] + observed[c * d + j] * apart * apart;
+            const double apart = class_mean_[c * d + j] - shift[j];
+            spread += class_scatter_[c * d + j] + class_observed_[c * d + j] * apart * apart;
         }
         // A constant dimension says nothing: a unit scale lets it cancel between the classes.
-        scale[j] = seen > 0.0 && low[j] < high[j] ? std::sqrt(spread / seen) : 1.0;
+        scale[j] = seen > 0.0 && range.varies(j) ? std::sqrt(spread / seen) : 1.0;
         if (!(scale[j] > 0.0)) scale[j] = 1.0;
     }
-    if (settings_.common_scale) {  // the mean variance of the dimensions that vary becomes 1
-        double sum = 0.0, varying = 0.0;
-        for (std::size_t j = 0; j < d; ++j) {
-            if (!(low[j] < high[j])) continue;
-            sum += scale[j] * scale[j];
-            varying += 1.0;
-        }
-        std::fill(scale.begin(), scale.end(), varying > 0.0 ? std::sqrt(sum / varying) : 1.0);
+    if (!settings_.common_scale) return;
+    double sum = 0.0, varying = 0.0;  // the mean variance of the dimensions that vary becomes 1
+    for (std::size_t j = 0; j < d; ++j) {
+        if (!range.varies(j)) continue;
+        sum += scale[j] * scale[j];
+        varying += 1.0;
     }
+    std::fill(scale.begin(), scale.end(), varying > 0.0 ? std::sqrt(sum / varying) : 1.0);
+}
 
+void Forest::measure_kernels() {
+    const std::size_t d = dimensions_, m = classes();
     kernel_precision_.own().assign(m * d, 1.0F);
     kernel_log2_norm_.own().assign(m, 0.0F);
-    std::vector<double> class_low, class_high;  // Eq. 18 alone needs them
-    if (settings_.bandwidth == Bandwidth::langley) {
-        class_low.assign(m * d, std::numeric_limits<double>::infinity());
-        class_high.assign(m * d, -std::numeric_limits<double>::infinity());
-        for (std::size_t i = 0; i < n; ++i) {
-            const std::size_t row = static_cast<std::size_t>(point_class_[i]) * d;
-            for (std::size_t j = 0; j < d; ++j) {
-                const double value = points_[i * d + j];
-                if (std::isnan(value)) continue;
-                class_low[row + j] = std::min(class_low[row + j], value);
-                class_high[row + j] = std::max(class_high[row + j], value);
-            }
-        }
-    }
-    for (std::size_t c = 0; c < m; ++c) measure_kernel(c, class_low, class_high);
+    ValueRanges range;
+    if (settings_.bandwidth == Bandwidth::langley) range = ValueRanges(points_.view(), d, point_class_.view(), m);
+    for (std::size_t c = 0; c < m; ++c) measure_kernel(c, range.low, range.high);
 }
 
 void Forest::measure_kernel(std::size_t c, std::span<const double> low, std::span<const double> high) {

@@ -14,6 +14,7 @@
 #include "anystream/bayes_tree/str_packing.hpp"
 #include "anystream/bayes_tree/virtual_sampling.hpp"
 #include "anystream/bayes_tree/z_curve.hpp"
+#include "anystream/damaged_model.hpp"
 #include "anystream/parallel.hpp"
 
 namespace anystream::bayes_tree {
@@ -70,14 +71,10 @@ TreeShape join(const std::vector<TreeShape>& trees, const std::vector<std::int32
     return roots.empty() || roots[0] < 0 ? TreeShape{} : bayes_tree::breadth_first(whole, roots[0]);
 }
 
-[[noreturn]] void damaged(const std::string& what) {
-    throw DamagedForest("the tree is damaged: " + what);
-}
-
-/// `what` makes the message; it is called only if there is one to make.
-template <typename What>
-void require(bool holds, What&& what) {
-    if (!holds) damaged(what());
+/// Throws DamagedModel(fault()) unless `holds`.
+template <typename Fault>
+void require(bool holds, Fault&& fault) {
+    if (!holds) throw DamagedModel(fault());
 }
 
 }  // namespace
@@ -157,7 +154,7 @@ void Forest::reassemble() {
     assemble(trees);
 }
 
-void Forest::widen(std::size_t dimensions) {
+void Forest::add_features(std::size_t dimensions) {
     if (dimensions <= dimensions_) return;
     const auto trees = shapes();
     std::vector<double> wider(objects() * dimensions, std::numeric_limits<double>::quiet_NaN());
@@ -372,10 +369,51 @@ void Forest::check_boxes() const {
     }
 }
 
-std::size_t Forest::own_bytes() const noexcept {
-    std::size_t bytes = sizeof(Forest);
-    each_column(*this, [&](const char*, const auto& column) { bytes += column.own_bytes(); });
-    return bytes;
+std::size_t Forest::own_bytes() const {
+    return sizeof(Forest) + column_bytes(*this);
+}
+
+NamedColumns Forest::columns() {
+    NamedColumns all{{"points", &points_},
+                     {"point_class", &point_class_},
+                     {"shift", &shift_},
+                     {"scale", &scale_},
+                     {"class_count", &class_count_},
+                     {"class_observed", &class_observed_},
+                     {"class_mean", &class_mean_},
+                     {"class_scatter", &class_scatter_},
+                     {"class_root", &class_root_},
+                     {"kernel_precision", &kernel_precision_},
+                     {"kernel_log2_norm", &kernel_log2_norm_},
+                     {"root_blob", &root_blob_},
+                     {"blob", &blob_},
+                     {"head", &head_},
+                     {"node_class", &node_class_},
+                     {"node_count", &node_count_},
+                     {"node_mean", &node_mean_},
+                     {"node_scatter", &node_scatter_},
+                     {"node_box", &node_box_},
+                     {"assembled_at", &assembled_at_}};
+    for (const NamedColumns& more : {covariance_.columns(), root_model_.columns()})
+        all.insert(all.end(), more.begin(), more.end());
+    return all;
+}
+
+TreeEntries Forest::entries() const {
+    TreeEntries all;
+    all.first.reserve(nodes() + 1);
+    all.first.push_back(0);
+    for (std::size_t i = 0; i < nodes(); ++i) {
+        const NodeView view = node(i);
+        const auto offset = static_cast<std::int64_t>(view.child_bits - blob_.data());
+        for (std::size_t lane = 0; lane < view.entries; ++lane) {
+            all.node.push_back(static_cast<std::int32_t>(i));
+            all.child.push_back(view.child(lane));
+            all.offset.push_back(offset + static_cast<std::int64_t>(lane));
+        }
+        all.first.push_back(static_cast<std::int64_t>(all.node.size()));
+    }
+    return all;
 }
 
 }  // namespace anystream::bayes_tree

@@ -145,15 +145,15 @@ std::vector<std::vector<double>> Forest::maximise_margin(std::size_t levels, con
     return histories;
 }
 
-std::vector<double> Forest::train_root_model(const MarginSettings& how, std::size_t most_objects, std::uint64_t seed) {
+std::vector<double> Forest::train_root_model(const MarginSettings& how, std::size_t max_records, std::uint64_t seed) {
     const std::size_t d = dimensions_, m = classes();
     std::vector<std::int32_t> object;
     for (std::size_t i = 0; i < objects(); ++i)
         if (complete(static_cast<std::int32_t>(i))) object.push_back(static_cast<std::int32_t>(i));
-    if (object.size() > most_objects) {  // Floyd would save memory; a partial shuffle is plain
+    if (object.size() > max_records) {  // Floyd would save memory; a partial shuffle is plain
         std::mt19937_64 random(seed);
-        for (std::size_t i = 0; i < most_objects; ++i) std::swap(object[i], object[i + random() % (object.size() - i)]);
-        object.resize(most_objects);
+        for (std::size_t i = 0; i < max_records; ++i) std::swap(object[i], object[i + random() % (object.size() - i)]);
+        object.resize(max_records);
         std::sort(object.begin(), object.end());
     }
     std::vector<double> rows(object.size() * d), unknown(d), prior(m);

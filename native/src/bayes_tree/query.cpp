@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "anystream/bayes_tree/kernels.hpp"
+#include "anystream/damaged_model.hpp"
 
 namespace anystream::bayes_tree {
 
@@ -33,8 +34,8 @@ std::uint64_t rank_of(float number) noexcept {
 
 void require_node(const Forest& forest, std::int32_t entry) {
     if (entry >= 0 && static_cast<std::size_t>(entry) >= forest.nodes())
-        throw DamagedForest("the tree is damaged: an entry points to node " + std::to_string(entry) + " of " +
-                            std::to_string(forest.nodes()));
+        throw DamagedModel("an entry points to node " + std::to_string(entry) + " of " +
+                           std::to_string(forest.nodes()));
 }
 
 std::size_t round_up_to_8(std::size_t n) noexcept {
@@ -54,7 +55,7 @@ std::uint64_t Query::key(float log2_density, std::int32_t node) const noexcept {
     }
 }
 
-void Query::open(const Forest& forest, const QuerySettings& settings, const double* x) {
+void Query::open(const Forest& forest, const QuerySettings& settings, std::span<const double> x) {
     settings_ = settings;
     classes_ = forest.classes();
     steps_ = 0;
@@ -62,11 +63,11 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const doub
     decided_ = false;
     turns_.clear();
     x_.resize(forest.dimensions());
-    missing_ = forest.standardise(x, x_.data());
+    missing_ = forest.standardise(x.data(), x_.data());
     if (state_.size() < classes_) state_.resize(classes_);
     key_.resize(classes_);
     make_room(forest);
-    ask_root_model(forest, x);
+    ask_root_model(forest, x.data());
     roots_read_ = false;
 
     const NodeView roots = forest.roots();
@@ -262,9 +263,8 @@ bool Query::step(const Forest& forest) {
     if (certified()) return false;
     read_roots(forest);
     const std::size_t c = settings_.certify ? widest_class() : next_class(forest);
-    if (c == classes_) throw DamagedForest("the tree is damaged: its densities are not numbers");
-    if (++steps_ > static_cast<std::int64_t>(forest.nodes()))
-        throw DamagedForest("the tree is damaged: it goes round in a circle");
+    if (c == classes_) throw DamagedModel("its densities are not numbers");
+    if (++steps_ > static_cast<std::int64_t>(forest.nodes())) throw DamagedModel("its tree has a circle");
     auto& entries = state_[c].entries;
     std::pop_heap(entries.begin(), entries.end());
     const Entry refined = entries.back();
@@ -306,17 +306,6 @@ void Query::replace(const Forest& forest, std::size_t c, const Entry& refined) {
     order(c);
 }
 
-std::int64_t Query::refine(const Forest& forest, const Limits& limits) {
-    const std::int64_t start = steps_;
-    if (limits.interruptible()) {
-        StopWatch watch(limits);
-        while (steps_ - start < limits.steps && !watch.due() && step(forest)) {}
-    } else {
-        while (steps_ - start < limits.steps && step(forest)) {}
-    }
-    return steps_ - start;
-}
-
 Scaled Query::score(std::size_t point_class) const {
     if (decided_) return certificate_.middle(point_class);
     const ClassState& state = state_[point_class];
@@ -333,7 +322,7 @@ Scaled Query::score(std::size_t point_class) const {
     return score;
 }
 
-void Query::posterior(std::span<double> out) const {
+void Query::posterior(const Forest&, std::span<double> out) const {
     Scaled most;
     thread_local std::vector<Scaled> scores;
     scores.resize(classes_);
@@ -366,10 +355,10 @@ void Query::posterior(std::span<double> out) const {
     for (std::size_t c = 0; c < classes_; ++c) out[c] = sum > 0.0 ? out[c] / sum : 1.0 / static_cast<double>(classes_);
 }
 
-std::size_t Query::label() const {
+std::size_t Query::label(const Forest& forest) const {
     thread_local std::vector<double> proba;
     proba.resize(classes_);
-    posterior(proba);
+    posterior(forest, proba);
     return static_cast<std::size_t>(std::max_element(proba.begin(), proba.end()) - proba.begin());
 }
 

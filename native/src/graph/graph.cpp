@@ -11,9 +11,9 @@ namespace anystream::graph {
 
 void Graph::add(std::shared_ptr<const Part> part) {
     for (const std::int32_t k : part->components.k) widest = std::max(widest, static_cast<std::size_t>(k));
-    widest = std::max(widest, static_cast<std::size_t>(least_k));
+    widest = std::max(widest, static_cast<std::size_t>(min_k));
     parts.push_back(std::move(part));
-    most_k = std::clamp<std::size_t>(widest, 1, std::max<std::size_t>(vertices(), 1));
+    max_k = std::clamp<std::size_t>(widest, 1, std::max<std::size_t>(vertices(), 1));
 }
 
 std::size_t Graph::vertices() const noexcept {

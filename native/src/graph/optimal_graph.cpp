@@ -103,22 +103,22 @@ OptimalGraph optimal_graph(std::span<const std::int64_t> neighbours, std::size_t
 }
 
 OptimalGraph optimal_graph_of(std::span<const double> points, std::size_t dimensions,
-                              std::span<const std::int32_t> labels, std::size_t most_k, int threads,
+                              std::span<const std::int32_t> labels, std::size_t max_k, int threads,
                               std::atomic<std::int64_t>* done, const StopFlag* stop) {
     const std::size_t n = labels.size();
-    most_k = std::min(most_k, n == 0 ? 0 : n - 1);
-    if (most_k == 0) return optimal_graph({}, 0, labels);
+    max_k = std::min(max_k, n == 0 ? 0 : n - 1);
+    if (max_k == 0) return optimal_graph({}, 0, labels);
     BlockStore store(dimensions);
     store.assign(points);
     std::vector<std::int64_t> neighbours;
     std::vector<double> powers;
-    for (std::size_t k = std::min(kUsualK, most_k);; k = most_k, done = nullptr) {
+    for (std::size_t k = std::min(kUsualK, max_k);; k = max_k, done = nullptr) {
         neighbours.resize(n * k);
         powers.resize(n * k);
         all_nearest(store, k, {}, threads, neighbours, powers, done, stop);
         if (stop != nullptr && stop->is_set()) return {};
         OptimalGraph graph = optimal_graph(neighbours, k, labels);
-        if (graph.complete || k == most_k) return graph;
+        if (graph.complete || k == max_k) return graph;
     }
 }
 

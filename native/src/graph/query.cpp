@@ -11,12 +11,12 @@ constexpr double kCaution = 1e-9;  // far more than rounding can take from a bou
 
 }  // namespace
 
-void Query::open(const Graph& graph, const double* x) {
+void Query::open(const Graph& graph, const QuerySettings&, std::span<const double> x) {
     const std::size_t d = graph.dimensions();
-    record_.assign(x, x + d);
+    record_.assign(x.begin(), x.end());
     steps_ = 0;
     at_ = end_ = 0;
-    best_.reset(graph.most_k);
+    best_.reset(graph.max_k);
     waiting_.clear();
     exhausted_ = !graph.moments.empty();
     if (exhausted_) return;
@@ -73,22 +73,11 @@ void Query::compare(const Graph& graph, std::size_t vertices) {
     if (at_ == end_) next_cell(graph);
 }
 
-std::int64_t Query::advance(const Graph& graph, std::int64_t steps) {
+std::int64_t Query::advance(const Graph& graph, std::int64_t steps, StopWatch* watch) {
     const std::int64_t before = steps_;
-    while (!exhausted_ && steps_ - before < steps) {
+    while (!exhausted_ && steps_ - before < steps && (watch == nullptr || !watch->due())) {
         const auto allowed = static_cast<std::uint64_t>(steps - (steps_ - before));
         compare(graph, static_cast<std::size_t>(std::min<std::uint64_t>(allowed, end_ - at_)));
-    }
-    return steps_ - before;
-}
-
-std::int64_t Query::refine(const Graph& graph, const Limits& limits) {
-    if (!limits.interruptible()) return advance(graph, limits.steps);
-    const std::int64_t before = steps_;
-    StopWatch watch(limits);
-    while (!exhausted_ && steps_ - before < limits.steps && !watch.due()) {
-        const auto left = static_cast<std::int64_t>(end_ - at_);
-        advance(graph, std::min(left, limits.steps - (steps_ - before)));
     }
     return steps_ - before;
 }
@@ -97,7 +86,7 @@ void Query::offer_representatives(const Graph& graph) {
     standing_in_ = waiting_;
     if (at_ < end_) standing_in_.push_back(current_);
     // no cell is empty, so this many are enough
-    const auto enough = static_cast<std::ptrdiff_t>(std::min(standing_in_.size(), graph.most_k - score_.offered()));
+    const auto enough = static_cast<std::ptrdiff_t>(std::min(standing_in_.size(), graph.max_k - score_.offered()));
     std::partial_sort(standing_in_.begin(), standing_in_.begin() + enough, standing_in_.end(),
                       [](const Waiting& a, const Waiting& b) { return a.before(b); });
     standing_in_.resize(static_cast<std::size_t>(enough));
@@ -105,8 +94,8 @@ void Query::offer_representatives(const Graph& graph) {
         const Part& part = *graph.parts[cell.part];
         const bool begun = at_ < end_ && cell.part == current_.part && cell.cell == current_.cell;
         for (std::size_t i = begun ? at_ : part.cells.first(cell.cell); i < part.cells.last(cell.cell); ++i) {
-            if (score_.offered() == graph.most_k) return;
-            score_.offer(part, static_cast<std::size_t>(part.cells.vertex()[i]), graph.least_k);
+            if (score_.offered() == graph.max_k) return;
+            score_.offer(part, static_cast<std::size_t>(part.cells.vertex()[i]), graph.min_k);
         }
     }
 }
@@ -116,14 +105,14 @@ void Query::posterior(const Graph& graph, std::span<double> out) {
     score_.reset(out);
     for (const Neighbor& neighbour : best_.found()) {
         const auto vertex = static_cast<std::size_t>(neighbour.id);
-        score_.offer(graph.part_of(vertex), vertex, graph.least_k);
+        score_.offer(graph.part_of(vertex), vertex, graph.min_k);
     }
-    if (!exhausted_ && score_.offered() < graph.most_k) offer_representatives(graph);
+    if (!exhausted_ && score_.offered() < graph.max_k) offer_representatives(graph);
     score_.normalise();
 }
 
 std::size_t Query::label(const Graph& graph) {
-    proba_.resize(graph.classes);
+    proba_.resize(graph.classes());
     posterior(graph, proba_);
     return static_cast<std::size_t>(std::max_element(proba_.begin(), proba_.end()) - proba_.begin());
 }

@@ -15,23 +15,23 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
-void ClusterQuery::open(const Clusters& model, const QuerySettings&, const double* x) {
+void ClusterQuery::open(const Clusters& model, const QuerySettings&, std::span<const double> x) {
     horizon_ = model.horizon();
     steps_ = 0;
     x_.resize(model.stride());
-    model.standardise(x, x_.data());
+    model.standardise(x.data(), x_.data());
     distance_.assign(model.classes(), kInfinity);
 }
 
 bool ClusterQuery::step(const Clusters&) {
-    if (finished()) return false;
+    if (exhausted()) return false;
     const auto i = static_cast<std::size_t>(steps_++);
     float& nearest = distance_[static_cast<std::size_t>(horizon_->point_class[i])];
     nearest = std::min(nearest, kernels().squared_distance(x_.data(), horizon_->row(i), horizon_->stride));
     return true;
 }
 
-void ClusterQuery::posterior(std::span<double> out) const {
+void ClusterQuery::posterior(const Clusters&, std::span<double> out) const {
     const float least = *std::min_element(distance_.begin(), distance_.end());
     if (steps_ == 0 || std::isinf(least)) {
         std::copy(horizon_->share.begin(), horizon_->share.end(), out.begin());
@@ -46,9 +46,9 @@ void ClusterQuery::posterior(std::span<double> out) const {
     for (double& each : out) each /= all;
 }
 
-std::size_t ClusterQuery::label() const {
+std::size_t ClusterQuery::label(const Clusters& model) const {
     std::vector<double> proba(distance_.size());
-    posterior(proba);
+    posterior(model, proba);
     return static_cast<std::size_t>(std::max_element(proba.begin(), proba.end()) - proba.begin());
 }
 

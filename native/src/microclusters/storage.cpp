@@ -13,26 +13,25 @@ namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-void append(std::vector<double>& to, const std::vector<double>& from) {
-    to.insert(to.end(), from.begin(), from.end());
+void append(Column<double>& to, const std::vector<double>& from) {
+    to.own().insert(to.own().end(), from.begin(), from.end());
 }
 
-bool all_finite(const std::vector<double>& values) {
-    return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+bool all_finite(const Column<double>& values) {
+    return std::ranges::all_of(values.view(), [](double v) { return std::isfinite(v); });
 }
 
-bool none_negative(const std::vector<double>& values) {
-    return std::all_of(values.begin(), values.end(), [](double v) { return v >= 0.0; });
+bool none_negative(const Column<double>& values) {
+    return std::ranges::all_of(values.view(), [](double v) { return v >= 0.0; });
 }
 
-std::vector<double> row(const std::vector<double>& from, std::size_t i, std::size_t width) {
-    const auto first = from.begin() + static_cast<std::ptrdiff_t>(i * width);
-    return {first, first + static_cast<std::ptrdiff_t>(width)};
+std::vector<double> row(const Column<double>& from, std::size_t i, std::size_t width) {
+    return {from.data() + i * width, from.data() + (i + 1) * width};
 }
 
 }  // namespace
 
-void Clusters::widen(std::size_t dimensions) {
+void Clusters::add_features(std::size_t dimensions) {
     for (Cluster& cluster : clusters_) {
         cluster.observed.resize(dimensions, 0.0);
         cluster.mean.resize(dimensions, 0.0);
@@ -102,34 +101,32 @@ Clusters::Arrays Clusters::arrays() const {
     settled.settle_past();
     Arrays out;
     for (const Cluster& cluster : settled.clusters_) {
-        out.cluster_id.push_back(cluster.id);
-        out.cluster_class.push_back(cluster.point_class);
+        out.cluster_id.own().push_back(cluster.id);
+        out.cluster_class.own().push_back(cluster.point_class);
         append(out.cluster_moments, {cluster.count, cluster.time_mean, cluster.time_scatter});
         append(out.cluster_observed, cluster.observed);
         append(out.cluster_mean, cluster.mean);
         append(out.cluster_scatter, cluster.scatter);
     }
     for (const Snapshot& snapshot : settled.snapshots_) {
-        out.snapshot.push_back(snapshot.time);
-        out.snapshot.push_back(static_cast<std::int64_t>(snapshot.clusters.size()));
+        out.snapshot.own().push_back(snapshot.time);
+        out.snapshot.own().push_back(static_cast<std::int64_t>(snapshot.clusters.size()));
         for (const PastCluster& past : snapshot.clusters) {
-            out.past_id.push_back(past.id);
-            out.past_count.push_back(past.count);
+            out.past_id.own().push_back(past.id);
+            out.past_count.own().push_back(past.count);
             append(out.past_observed, past.observed);
             append(out.past_mean, past.mean);
         }
     }
-    out.held_value = held_value_;
-    out.held_class = held_class_;
+    out.held_value.own() = held_value_;
+    out.held_class.own() = held_class_;
     for (const auto* each : {&observed_, &mean_, &scatter_, &shift_, &scale_}) append(out.moments, *each);
-    out.state = {seen_, next_id_, scaled_at_, chosen_time_};
+    out.state.own() = {seen_, next_id_, scaled_at_, chosen_time_};
     return out;
 }
 
 Clusters Clusters::from_arrays(Settings settings, std::size_t dimensions, std::size_t classes, const Arrays& in) {
-    const auto require = [](bool holds, const char* what) {
-        if (!holds) throw DamagedModel(std::string("its clusters are damaged: ") + what);
-    };
+    const auto require = [](bool holds, const char* fault) { require_intact(holds, "the clusters", fault); };
     const auto known = [&](std::int32_t c) { return c >= 0 && static_cast<std::size_t>(c) < classes; };
     const std::size_t d = dimensions, n = in.cluster_id.size(), past = in.past_id.size();
     require(in.cluster_class.size() == n && in.cluster_moments.size() == 3 * n, "their numbers differ");
@@ -141,15 +138,14 @@ Clusters Clusters::from_arrays(Settings settings, std::size_t dimensions, std::s
     require(in.held_value.size() == in.held_class.size() * d, "points held back and their classes differ in number");
     require(in.moments.size() == 5 * d && in.state.size() == 4, "the moments of all points are missing");
     require(n <= settings.clusters, "there are too many");
-    require(std::all_of(in.cluster_class.begin(), in.cluster_class.end(), known), "one has no class");
-    require(std::all_of(in.held_class.begin(), in.held_class.end(), known), "a point held back has no class");
+    require(std::ranges::all_of(in.cluster_class.view(), known), "one has no class");
+    require(std::ranges::all_of(in.held_class.view(), known), "a point held back has no class");
     for (const auto* each : {&in.cluster_moments, &in.cluster_observed, &in.cluster_mean, &in.cluster_scatter,
                              &in.past_count, &in.past_observed, &in.past_mean, &in.moments})
         require(all_finite(*each), "a moment is not finite");
     for (const auto* each : {&in.cluster_observed, &in.cluster_scatter, &in.past_count, &in.past_observed})
         require(none_negative(*each), "a moment is negative");
-    require(std::none_of(in.held_value.begin(), in.held_value.end(), [](double v) { return std::isinf(v); }),
-            "a value is infinite");
+    require(std::ranges::none_of(in.held_value.view(), [](double v) { return std::isinf(v); }), "a value is infinite");
     require(in.state[0] >= 0 && in.state[1] >= 0 && in.state[2] >= 0 && in.state[3] >= -1, "a counter is negative");
     Clusters model(settings, dimensions);
     model.classes_ = classes;
@@ -177,8 +173,8 @@ Clusters Clusters::from_arrays(Settings settings, std::size_t dimensions, std::s
         model.snapshots_.push_back(std::move(snapshot));
     }
     require(at == past && in.snapshot.size() == 2 * model.snapshots_.size(), "there are past ones of no time");
-    model.held_value_ = in.held_value;
-    model.held_class_ = in.held_class;
+    model.held_value_ = in.held_value.copy();
+    model.held_class_ = in.held_class.copy();
     model.observed_ = row(in.moments, 0, d);
     model.mean_ = row(in.moments, 1, d);
     model.scatter_ = row(in.moments, 2, d);

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "anystream/damaged_model.hpp"
 #include "anystream/parallel.hpp"
 
 namespace anystream::neighbors {
@@ -278,19 +279,19 @@ void Gallery::remove(std::size_t position) {
 // -- files
 // -----------------------------------------------------------------------------------------------------------------
 
-void Gallery::visit_columns(ColumnVisitor& visitor) {
-    visitor.visit("label", label_);
-    visitor.visit("serial", serial_);
-    visitor.visit("layout", layout_);
-    visitor.visit("list", list_);
-    visitor.visit("centre_distance", centre_distance_);
-    space_->visit_columns(visitor);
+NamedColumns Gallery::columns() {
+    NamedColumns all{{"label", &label_},
+                     {"serial", &serial_},
+                     {"layout", &layout_},
+                     {"list", &list_},
+                     {"centre_distance", &centre_distance_}};
+    const NamedColumns more = space_->columns();
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
 }
 
 void Gallery::adopt_columns() {
-    const auto require = [](bool holds, const char* what) {
-        if (!holds) throw std::invalid_argument(std::string("the exemplars are damaged: ") + what);
-    };
+    const auto require = [](bool holds, const char* fault) { require_intact(holds, "the exemplars", fault); };
     space_->adopt_columns();
     const auto n = static_cast<std::int64_t>(space_->size());
     require(static_cast<std::int64_t>(label_.size()) == n && static_cast<std::int64_t>(serial_.size()) == n,
@@ -307,11 +308,6 @@ void Gallery::adopt_columns() {
         require(label_[i] >= 0 && static_cast<std::size_t>(label_[i]) < classes_, "a label is no class");
     left_ = static_cast<std::size_t>(std::ranges::count_if(serial_.view(), [&](auto s) { return s < oldest(); }));
     require(lists || left_ == 0, "exemplars that left are still there");
-}
-
-std::size_t Gallery::own_bytes() const noexcept {
-    return space_->own_bytes() + label_.own_bytes() + serial_.own_bytes() + layout_.own_bytes() + list_.own_bytes() +
-           centre_distance_.own_bytes();
 }
 
 }  // namespace anystream::neighbors

@@ -15,7 +15,7 @@ constexpr double kSame = 1e-9;      // relative: what another machine may make o
 
 }  // namespace
 
-void Query::open(const Gallery& gallery, Row x, std::size_t k) {
+void Query::open(const Gallery& gallery, const QuerySettings& settings, Row x) {
     const Space& space = gallery.space();
     if (!probe_ || *probed_ != typeid(space)) {
         probe_ = space.probe();
@@ -23,7 +23,7 @@ void Query::open(const Gallery& gallery, Row x, std::size_t k) {
     }
     probe_->open(space, x);
     triangle_ = space.triangle(std::none_of(x.begin(), x.end(), [](double v) { return std::isnan(v); }));
-    best_.reset(k, gallery.oldest());
+    best_.reset(settings.k, gallery.oldest());
     state_ = {};
     centre_.resize(gallery.head());
     compare(gallery, gallery.setup());
@@ -156,12 +156,6 @@ std::int64_t Query::advance(const Gallery& gallery, std::int64_t steps, StopWatc
     return taken;
 }
 
-std::int64_t Query::refine(const Gallery& gallery, const Limits& limits) {
-    if (!limits.interruptible()) return advance(gallery, limits.steps, nullptr);
-    StopWatch watch(limits);
-    return advance(gallery, limits.steps, &watch);
-}
-
 void Query::posterior(const Gallery& gallery, std::span<double> out) const {
     std::fill(out.begin(), out.end(), 0.0);
     const auto found = best_.found();
@@ -192,7 +186,7 @@ QueryState Query::suspend(const Gallery& gallery) const {
     return state;
 }
 
-void Query::resume(const Gallery& gallery, Row x, std::size_t k, const QueryState& state) {
+void Query::resume(const Gallery& gallery, const QuerySettings& settings, Row x, const QueryState& state) {
     const auto require = [](bool holds) {
         if (!holds) throw std::invalid_argument("not the state of a query of this model; use the one it was made with");
     };
@@ -200,14 +194,14 @@ void Query::resume(const Gallery& gallery, Row x, std::size_t k, const QueryStat
     require(state.steps >= 0 && state.position >= static_cast<std::int64_t>(gallery.setup()) && state.position <= n);
     require(state.list >= -1 && state.list <= static_cast<std::int64_t>(gallery.head()) + 1);
     require(state.list_end >= 0 && state.list_end <= n);
-    require(state.nearest.size() <= k && (gallery.present() == 0 || !state.nearest.empty()));
-    open(gallery, x, k);
+    require(state.nearest.size() <= settings.k && (gallery.present() == 0 || !state.nearest.empty()));
+    open(gallery, settings, x);
     if (gallery.has_lists()) {  // the prototypes' distances again: they are no part of the state
         const bool done = state.list >= 0;
         compare(gallery, done ? gallery.head() : static_cast<std::size_t>(state.position));
         if (done) order_lists(gallery);
     }
-    best_.reset(k, gallery.oldest());
+    best_.reset(settings.k, gallery.oldest());
     for (const Near& each : state.nearest) {  // each distance again: to the last bit, and a check of the state
         require(each.position >= 0 && each.position < n);
         const auto at = static_cast<std::size_t>(each.position);

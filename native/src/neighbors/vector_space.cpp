@@ -28,20 +28,17 @@ class VectorSpace final : public Space {
     void append(Row row) override { store_.append(row.data()); }
     void swap(std::size_t i, std::size_t j) override { store_.swap(i, j); }
     void swap_remove(std::size_t i) override { store_.swap_remove(i); }
-    void widen(std::size_t width) override {
+    void add_features(std::size_t width) override {
         if (store_.norm() == Norm::mixed)
             throw std::invalid_argument("records with categories cannot grow new features; fit a new model");
-        store_.widen(width);
+        store_.add_features(width);
     }
     [[nodiscard]] std::unique_ptr<Space> clone() const override { return make_vector_space(store_); }
     [[nodiscard]] std::unique_ptr<Space> permuted(std::span<const std::int64_t> order) const override {
         return make_vector_space(store_.permuted(order));
     }
-    void visit_columns(ColumnVisitor& visitor) override {
-        BlockStore::each_column(store_, [&](const char* name, auto& column) { visitor.visit(name, column); });
-    }
+    [[nodiscard]] NamedColumns columns() override { return store_.columns(); }
     void adopt_columns() override { store_.adopt_columns(); }
-    [[nodiscard]] std::size_t own_bytes() const noexcept override { return store_.own_bytes(); }
     void all_nearest(std::size_t k, std::span<const std::int64_t> ids, int threads, std::span<std::int64_t> position,
                      std::span<double> power, std::atomic<std::int64_t>* done, const StopFlag* stop) const override {
         anystream::all_nearest(store_, k, ids, threads, position, power, done, stop);

@@ -134,8 +134,8 @@ Block Block::with_classes(std::size_t classes, std::span<const std::int32_t> new
     return {ranges_, middles_, codes(), names, classes};
 }
 
-Block Block::widened(std::size_t dimensions, std::size_t most_ranges,
-                     const std::vector<std::uint32_t>& categorical) const {
+Block Block::with_features(std::size_t dimensions, std::size_t most_ranges,
+                           const std::vector<std::uint32_t>& categorical) const {
     Ranges wider(dimensions, most_ranges, categorical);
     const std::size_t before = ranges_.dimensions();
     for (std::size_t j = 0; j < before; ++j) wider.set(j, ranges_.cuts(j));

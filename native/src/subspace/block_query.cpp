@@ -13,21 +13,20 @@ constexpr std::int64_t kProportionalBelow = 3, kUnbiasedAbove = 50;  // n_s, sec
 
 }  // namespace
 
-void BlockQuery::open(const Blocks& model, const BlockSampling& settings, const double* x) {
+void BlockQuery::open(const Blocks& model, const BlockSampling& settings, std::span<const double> x) {
     settings_ = settings;
     x_.resize(round_up(model.dimensions(), kLimitBlock));
-    to_floats(x, model.dimensions(), x_.data());
+    to_floats(x.data(), model.dimensions(), x_.data());
     steps_ = 0;
     succeeded_ = failed_ = 0.0;
     vote_.assign(model.classes(), 0.0);
     fallback_.assign(model.classes(), 0.0);
     if (settings.error > 0.0) test_.begin(model.classes());
     prepare(model);
-    finished_ = model.only_class() >= 0 || model.size() == 0;
+    exhausted_ = model.only_class() >= 0 || model.size() == 0;
 }
 
 void BlockQuery::prepare(const Blocks& model) {
-    model_ = &model;
     seed_ = record_seed(model.settings().seed, x_.data(), model.dimensions());
     view_.resize(model.size());
     for (View& view : view_) view.open = false;
@@ -39,7 +38,8 @@ double BlockQuery::power() const noexcept {
     return number < kProportionalBelow ? 1.0 : number <= kUnbiasedAbove ? 0.5 : 0.0;
 }
 
-const BlockQuery::View& BlockQuery::look(const Block& block, std::size_t b) {
+const BlockQuery::View& BlockQuery::look(const Blocks& model, std::size_t b) {
+    const Block& block = model.block(b);
     View& view = view_[b];
     if (!view.open) {
         view.code.assign(block.ranges().code_stride(), kMissing);
@@ -49,8 +49,8 @@ const BlockQuery::View& BlockQuery::look(const Block& block, std::size_t b) {
     }
     if (const double wanted = power(); view.power != wanted) {
         const Lists& lists = block.lists();
-        view.weights.clear(model_->dimensions());
-        for (std::size_t j = 0; j < model_->dimensions(); ++j) {
+        view.weights.clear(model.dimensions());
+        for (std::size_t j = 0; j < model.dimensions(); ++j) {
             const bool drawable = view.code[j] != kMissing && lists.lists_of(j) > 0 &&
                                   lists.count(lists.first_list(j) + view.code[j]) > 0;
             if (!drawable) {
@@ -69,13 +69,13 @@ const BlockQuery::View& BlockQuery::look(const Block& block, std::size_t b) {
 }
 
 /// Eq. 6 for the class that dominates the points counted in count_.
-BlockQuery::Sampled BlockQuery::judge(const Block& block, std::size_t size) const {
+BlockQuery::Sampled BlockQuery::judge(const Blocks& model, const Block& block, std::size_t size) const {
     std::size_t best = 0;
     double most = -1.0;
     for (std::size_t c = 0; c < count_.size(); ++c) {
         if (count_[c] == 0) continue;
         const double strength = settings_.dominant == Dominant::count ? count_[c] : count_[c] / block.prior(c);
-        const bool earlier = strength == most && model_->first_seen(c) < model_->first_seen(best);
+        const bool earlier = strength == most && model.first_seen(c) < model.first_seen(best);
         if (strength > most || earlier) most = strength, best = c;
     }
     const double here = count_[best] / static_cast<double>(size), overall = block.prior(best);
@@ -84,7 +84,8 @@ BlockQuery::Sampled BlockQuery::judge(const Block& block, std::size_t size) cons
     return {best, gamma, gamma > settings_.significance};
 }
 
-BlockQuery::Sampled BlockQuery::sample(const Block& block, const View& view, Generator& random) {
+BlockQuery::Sampled BlockQuery::sample(const Blocks& model, std::size_t b, const View& view, Generator& random) {
+    const Block& block = model.block(b);
     const Kernels& kernel = kernels();
     const Lists& lists = block.lists();
     const std::size_t words = lists.words(), classes = block.classes();
@@ -96,7 +97,7 @@ BlockQuery::Sampled BlockQuery::sample(const Block& block, const View& view, Gen
     std::size_t size = block.size();
     const std::uint64_t* points = nullptr;  // all of them
     std::uint64_t* spare = narrowed_[0].data();
-    Sampled found = judge(block, size);
+    Sampled found = judge(model, block, size);
     draw_.begin(view.weights);
     const bool pure = block.class_size(found.dominant) == size;  // whatever is drawn, the outcome is the same
     while (!pure && !found.success && static_cast<std::int64_t>(size) > settings_.fewest) {
@@ -122,18 +123,17 @@ BlockQuery::Sampled BlockQuery::sample(const Block& block, const View& view, Gen
             size = left;
             count_.swap(next_count_);
         }
-        found = judge(block, size);
+        found = judge(model, block, size);
     }
     return found;
 }
 
 bool BlockQuery::step(const Blocks& model) {
-    model_ = &model;
-    if (finished_) return false;
+    if (exhausted_) return false;
     const auto turn = static_cast<std::size_t>(steps_) % model.size();
     const std::size_t b = model.size() - 1 - turn;
     Generator random(seed_, static_cast<std::uint64_t>(steps_));
-    const Sampled found = sample(model.block(b), look(model.block(b), b), random);
+    const Sampled found = sample(model, b, look(model, b), random);
     const double amount = settings_.votes == Votes::plain ? 1.0 : std::clamp(found.gamma, 1e-9, 1e9);
     const bool counts = found.success || settings_.failed == Failed::vote;
     if (counts) {
@@ -154,18 +154,18 @@ bool BlockQuery::step(const Blocks& model) {
 }
 
 void BlockQuery::look_for_the_end(const Blocks& model) {
-    finished_ = steps_ >= settings_.max_samples;
-    if (finished_ || settings_.votes != Votes::plain || succeeded_ == 0.0) return;
-    const std::size_t leader = label();
+    exhausted_ = steps_ >= settings_.max_samples;
+    if (exhausted_ || settings_.votes != Votes::plain || succeeded_ == 0.0) return;
+    const std::size_t leader = label(model);
     double second = 0.0;
     for (std::size_t c = 0; c < vote_.size(); ++c)
         if (c != leader) second = std::max(second, vote_[c]);
-    finished_ = vote_[leader] > second + static_cast<double>(settings_.max_samples - steps_);
-    if (!finished_ && settings_.error > 0.0) {
+    exhausted_ = vote_[leader] > second + static_cast<double>(settings_.max_samples - steps_);
+    if (!exhausted_ && settings_.error > 0.0) {
         // Blocks that have had their turn in this round stand against those that have not.
         const auto blocks = static_cast<double>(model.size());
         const double ahead = std::fmod(static_cast<double>(steps_), blocks);
-        finished_ = test_.decided(leader, settings_.error, 2.0 * ahead * (1.0 - ahead / blocks));
+        exhausted_ = test_.decided(leader, settings_.error, 2.0 * ahead * (1.0 - ahead / blocks));
     }
 }
 
@@ -173,20 +173,20 @@ const std::vector<double>* BlockQuery::deciding() const noexcept {
     return succeeded_ > 0.0 ? &vote_ : failed_ > 0.0 ? &fallback_ : nullptr;
 }
 
-void BlockQuery::posterior(std::span<double> out) const {
+void BlockQuery::posterior(const Blocks& model, std::span<double> out) const {
     double all = 0.0;
     const auto* votes = deciding();
     for (std::size_t c = 0; c < out.size(); ++c) {
         out[c] = votes == nullptr ? 0.0 : (*votes)[c];
-        for (std::size_t b = 0; votes == nullptr && b < model_->size(); ++b) out[c] += model_->block(b).prior(c);
+        for (std::size_t b = 0; votes == nullptr && b < model.size(); ++b) out[c] += model.block(b).prior(c);
         all += out[c];
     }
     for (double& each : out) each = all > 0.0 ? each / all : 1.0 / static_cast<double>(out.size());
 }
 
-std::size_t BlockQuery::label() const {
-    std::vector<double> proba(model_->classes());
-    posterior(proba);
+std::size_t BlockQuery::label(const Blocks& model) const {
+    std::vector<double> proba(model.classes());
+    posterior(model, proba);
     return static_cast<std::size_t>(std::max_element(proba.begin(), proba.end()) - proba.begin());
 }
 
@@ -203,7 +203,7 @@ std::vector<std::byte> BlockQuery::suspend() const {
     out.value(settings_.max_samples);
     out.value(settings_.error);
     out.value(steps_);
-    out.value(static_cast<std::uint8_t>(finished_));
+    out.value(static_cast<std::uint8_t>(exhausted_));
     out.value(succeeded_);
     out.value(failed_);
     out.array(x_);
@@ -231,7 +231,7 @@ void BlockQuery::resume(const Blocks& model, std::span<const std::byte> state) {
                    std::isfinite(s.significance),
                "its settings are damaged");
     next.steps_ = in.value<std::int64_t>();
-    next.finished_ = in.value<std::uint8_t>() != 0;
+    next.exhausted_ = in.value<std::uint8_t>() != 0;
     next.succeeded_ = in.value<double>();
     next.failed_ = in.value<double>();
     in.array(next.x_, round_up(model.dimensions(), kLimitBlock), "the number of features differs");
@@ -243,7 +243,7 @@ void BlockQuery::resume(const Blocks& model, std::span<const std::byte> state) {
         in.array(next.test_.wealth(), size, "the number of classes differs");
     }
     in.end();
-    in.require(next.steps_ >= 0 && next.steps_ <= s.max_samples && (next.finished_ || model.size() > 0),
+    in.require(next.steps_ >= 0 && next.steps_ <= s.max_samples && (next.exhausted_ || model.size() > 0),
                "its steps are damaged");
     const auto sound = [](double votes) { return votes >= 0.0 && std::isfinite(votes); };
     in.require(sound(next.succeeded_) && sound(next.failed_) && std::ranges::all_of(next.vote_, sound) &&

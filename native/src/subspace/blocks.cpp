@@ -112,14 +112,14 @@ void Blocks::declare_classes(std::size_t classes) {
     for (auto& block : blocks_) block = std::make_shared<const Block>(block->with_classes(classes, same));
 }
 
-void Blocks::widen(std::size_t dimensions, std::vector<std::uint32_t> categorical) {
+void Blocks::add_features(std::size_t dimensions, std::vector<std::uint32_t> categorical) {
     Blocks wider = *this;
     wider.dimensions_ = dimensions;
     wider.settings_.categorical = std::move(categorical);
     static_cast<void>(wider.blocks_that_fit());
     for (auto& block : wider.blocks_)
         block = std::make_shared<const Block>(
-            block->widened(dimensions, wider.settings_.ranges, wider.settings_.categorical));
+            block->with_features(dimensions, wider.settings_.ranges, wider.settings_.categorical));
     wider.open_value_.assign(open_class_.size() * dimensions, std::numeric_limits<float>::quiet_NaN());
     for (std::size_t p = 0; p < open_class_.size(); ++p)
         std::copy_n(open_value_.begin() + static_cast<std::ptrdiff_t>(p * dimensions_), dimensions_,
@@ -176,44 +176,40 @@ Blocks Blocks::merged(std::span<const Blocks* const> parts, std::span<const std:
 
 Blocks::Arrays Blocks::arrays() const {
     Arrays out;
-    const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+    const auto append = [](auto& to, const auto& from) { to.own().insert(to.own().end(), from.begin(), from.end()); };
     for (const auto& block : blocks_) {
         append(out.code, block->codes());
         append(out.point_class, block->point_classes());
         append(out.middle, block->middles());
-        out.block_size.push_back(static_cast<std::int64_t>(block->size()));
-        append_cuts(block->ranges(), out.cut, out.cut_end);
+        out.block_size.own().push_back(static_cast<std::int64_t>(block->size()));
+        append_cuts(block->ranges(), out.cut.own(), out.cut_end.own());
     }
-    out.open_value = open_value_;
-    out.open_class = open_class_;
-    out.first_seen = first_seen_;
-    out.state = {seen_, begun_, built_, open_in_use_ ? 1 : 0};
+    out.open_value.own() = open_value_;
+    out.open_class.own() = open_class_;
+    out.first_seen.own() = first_seen_;
+    out.state.own() = {seen_, begun_, built_, open_in_use_ ? 1 : 0};
     return out;
 }
 
 Blocks Blocks::from_arrays(BlocksSettings settings, std::size_t dimensions, std::size_t classes, const Arrays& in) {
-    const auto require = [](bool holds, const char* what) {
-        if (!holds) throw DamagedModel(std::string("its blocks are damaged: ") + what);
-    };
+    const auto require = [](bool holds, const char* fault) { require_intact(holds, "the blocks", fault); };
     Blocks model(std::move(settings), dimensions);
     model.declare_classes(classes);
     const auto known = [&](std::int32_t c) { return c >= 0 && static_cast<std::size_t>(c) < classes; };
     require(in.code.size() == in.point_class.size() * dimensions, "points and classes differ in number");
     require(in.open_value.size() == in.open_class.size() * dimensions, "open points and classes differ in number");
     require(in.open_class.size() <= model.settings_.block_size, "the open block is too large");
-    require(std::all_of(in.point_class.begin(), in.point_class.end(), known), "a point has no class");
-    require(std::all_of(in.open_class.begin(), in.open_class.end(), known), "an open point has no class");
-    require(std::none_of(in.middle.begin(), in.middle.end(), [](float v) { return std::isinf(v); }),
-            "a middle is infinite");
-    require(std::none_of(in.open_value.begin(), in.open_value.end(), [](float v) { return std::isinf(v); }),
-            "a value is infinite");
+    require(std::ranges::all_of(in.point_class.view(), known), "a point has no class");
+    require(std::ranges::all_of(in.open_class.view(), known), "an open point has no class");
+    require(std::ranges::none_of(in.middle.view(), [](float v) { return std::isinf(v); }), "a middle is infinite");
+    require(std::ranges::none_of(in.open_value.view(), [](float v) { return std::isinf(v); }), "a value is infinite");
     require(in.state.size() == 4 && in.state[0] >= 0 && in.state[1] >= 0 && in.state[2] >= 0 &&
                 in.state[2] <= static_cast<std::int64_t>(in.open_class.size()) && in.state[3] >= 0 &&
-                in.state[3] <= (in.block_size.empty() ? 0 : 1),
+                in.state[3] <= (in.block_size.size() == 0 ? 0 : 1),
             "their counters do not agree");
     require(in.first_seen.size() == classes, "not every class has a time");
     std::size_t point = 0, middle = 0;
-    CutReader cuts(in.cut, in.cut_end);
+    CutReader cuts(in.cut.view(), in.cut_end.view());
     for (std::size_t b = 0; b < in.block_size.size(); ++b) {
         require(in.block_size[b] > 0 && in.block_size[b] <= static_cast<std::int64_t>(model.settings_.block_size) &&
                     point + static_cast<std::size_t>(in.block_size[b]) <= in.point_class.size(),
@@ -223,8 +219,8 @@ Blocks Blocks::from_arrays(BlocksSettings settings, std::size_t dimensions, std:
         std::size_t all_ranges = 0;
         for (std::size_t j = 0; j < dimensions; ++j) all_ranges += ranges.ranges(j);
         require(middle + all_ranges <= in.middle.size(), "not every range has a middle");
-        const auto from = in.middle.begin() + static_cast<std::ptrdiff_t>(middle);
-        std::vector<float> middles(from, from + static_cast<std::ptrdiff_t>(all_ranges));
+        const float* const from = in.middle.data() + middle;
+        std::vector<float> middles(from, from + all_ranges);
         middle += all_ranges;
         const std::span<const std::uint8_t> codes(in.code.data() + point * dimensions, size * dimensions);
         for (std::size_t i = 0; i < codes.size(); ++i)
@@ -235,9 +231,9 @@ Blocks Blocks::from_arrays(BlocksSettings settings, std::size_t dimensions, std:
     }
     require(point == in.point_class.size() && middle == in.middle.size(), "there are points or middles of no block");
     cuts.end();
-    model.open_value_ = in.open_value;
-    model.open_class_ = in.open_class;
-    model.first_seen_ = in.first_seen;
+    model.open_value_ = in.open_value.copy();
+    model.open_class_ = in.open_class.copy();
+    model.first_seen_ = in.first_seen.copy();
     model.seen_ = in.state[0];
     model.begun_ = in.state[1];
     model.built_ = in.state[2];

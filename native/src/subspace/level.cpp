@@ -164,7 +164,7 @@ void Level::declare_classes(std::size_t classes) {
     if (!lists_.has_room_for(classes)) rebuild_lists();
 }
 
-void Level::widen(std::size_t dimensions, std::vector<std::uint32_t> categorical) {
+void Level::add_features(std::size_t dimensions, std::vector<std::uint32_t> categorical) {
     shape_.categorical = std::move(categorical);
     Ranges wider(dimensions, shape_.ranges, shape_.categorical);
     for (std::size_t j = 0; j < dimensions_; ++j) wider.set(j, ranges_.cuts(j));

@@ -5,21 +5,20 @@
 
 namespace anystream::subspace {
 
-void LevelQuery::open(const Levels& model, const SamplingSettings& settings, const double* x) {
+void LevelQuery::open(const Levels& model, const SamplingSettings& settings, std::span<const double> x) {
     settings_ = settings;
     x_.resize(round_up(model.dimensions(), kLimitBlock));
-    to_floats(x, model.dimensions(), x_.data());
+    to_floats(x.data(), model.dimensions(), x_.data());
     steps_ = 0;
     given_.assign(model.size(), 0);
     sum_.assign(model.size() * model.classes(), 0.0);
     prior_sum_.assign(model.size(), 0.0);
     if (settings.error > 0.0) test_.begin(model.classes());
     prepare(model);
-    finished_ = model.only_class() >= 0;
+    exhausted_ = model.only_class() >= 0;
 }
 
 void LevelQuery::prepare(const Levels& model) {
-    model_ = &model;
     seed_ = record_seed(model.settings().seed, x_.data(), model.dimensions());
     view_.resize(model.size());
     for (LevelView& view : view_) view.open = false;
@@ -39,8 +38,7 @@ std::size_t LevelQuery::next_level(const Levels& model, const std::vector<std::i
 }
 
 bool LevelQuery::step(const Levels& model) {
-    model_ = &model;
-    if (finished_) return false;
+    if (exhausted_) return false;
     const std::size_t l = next_level(model, given_, steps_);
     const Level& level = model.level(l);
     if (!view_[l].open) view_[l].look(level, x_.data());
@@ -65,9 +63,9 @@ bool LevelQuery::step(const Levels& model) {
 }
 
 void LevelQuery::look_for_the_end(const Levels& model) {
-    finished_ = steps_ >= settings_.max_samples ||
-                (2 * steps_ >= settings_.max_samples && steps_ % kLookEvery == 0 && cannot_change(model));
-    if (!finished_ && settings_.error > 0.0) {
+    exhausted_ = steps_ >= settings_.max_samples ||
+                 (2 * steps_ >= settings_.max_samples && steps_ % kLookEvery == 0 && cannot_change(model));
+    if (!exhausted_ && settings_.error > 0.0) {
         double most = 0.0, drift = 0.0;
         for (std::size_t l = 0; l < model.size(); ++l) {
             if (model.share(l) == 0.0) continue;
@@ -75,7 +73,7 @@ void LevelQuery::look_for_the_end(const Levels& model) {
             most = std::max(most, scale);
             drift += scale * std::abs(static_cast<double>(given_[l]) - model.share(l) * static_cast<double>(steps_));
         }
-        finished_ = test_.decided(label(), settings_.error, drift / most);
+        exhausted_ = test_.decided(label(model), settings_.error, drift / most);
     }
 }
 
@@ -86,7 +84,7 @@ bool LevelQuery::cannot_change(const Levels& model) {
         for (std::int64_t s = steps_; s < settings_.max_samples; ++s) ++final_[next_level(model, final_, s)];
     }
     constexpr double kRounding = 1e-9;
-    const std::size_t leader = label(), classes = model.classes();
+    const std::size_t leader = label(model), classes = model.classes();
     double open_votes = 0.0;
     std::vector<double> least(classes, 0.0);
     for (std::size_t l = 0; l < model.size(); ++l) {
@@ -103,32 +101,31 @@ bool LevelQuery::cannot_change(const Levels& model) {
     return true;
 }
 
-double LevelQuery::score(std::size_t c) const {
+double LevelQuery::score(const Levels& model, std::size_t c) const {
     double score = 0.0;
-    const std::size_t classes = model_->classes();
+    const std::size_t classes = model.classes();
     for (std::size_t l = 0; l < given_.size(); ++l) {
-        if (model_->weight(l) == 0.0 || model_->level(l).size() == 0) continue;
-        const double prior = model_->level(l).prior(c);
+        if (model.weight(l) == 0.0 || model.level(l).size() == 0) continue;
+        const double prior = model.level(l).prior(c);
         if (steps_ == 0)
-            score += model_->weight(l) * prior;
+            score += model.weight(l) * prior;
         else if (given_[l] > 0)
-            score +=
-                model_->weight(l) * (sum_[l * classes + c] + prior_sum_[l] * prior) / static_cast<double>(given_[l]);
+            score += model.weight(l) * (sum_[l * classes + c] + prior_sum_[l] * prior) / static_cast<double>(given_[l]);
     }
     return score;
 }
 
-void LevelQuery::posterior(std::span<double> out) const {
+void LevelQuery::posterior(const Levels& model, std::span<double> out) const {
     double all = 0.0;
-    for (std::size_t c = 0; c < out.size(); ++c) all += out[c] = score(c);
+    for (std::size_t c = 0; c < out.size(); ++c) all += out[c] = score(model, c);
     for (double& each : out) each = all > 0.0 ? each / all : 1.0 / static_cast<double>(out.size());
 }
 
-std::size_t LevelQuery::label() const {
+std::size_t LevelQuery::label(const Levels& model) const {
     std::size_t best = 0;
     double most = -1.0;
-    for (std::size_t c = 0; c < model_->classes(); ++c) {
-        const double each = score(c);
+    for (std::size_t c = 0; c < model.classes(); ++c) {
+        const double each = score(model, c);
         if (each > most) most = each, best = c;
     }
     return best;
@@ -144,7 +141,7 @@ std::vector<std::byte> LevelQuery::suspend() const {
     out.value(settings_.max_samples);
     out.value(settings_.error);
     out.value(steps_);
-    out.value(static_cast<std::uint8_t>(finished_));
+    out.value(static_cast<std::uint8_t>(exhausted_));
     out.array(x_);
     out.array(given_);
     out.array(sum_);
@@ -162,7 +159,7 @@ void LevelQuery::resume(const Levels& model, std::span<const std::byte> state) {
     in.require(next.settings_.max_samples >= 0 && next.settings_.error >= 0.0 && next.settings_.error < 1.0,
                "its settings are damaged");
     next.steps_ = in.value<std::int64_t>();
-    next.finished_ = in.value<std::uint8_t>() != 0;
+    next.exhausted_ = in.value<std::uint8_t>() != 0;
     in.array(next.x_, round_up(model.dimensions(), kLimitBlock), "the number of features differs");
     in.array(next.given_, model.size(), "the number of levels differs");
     in.array(next.sum_, model.size() * model.classes(), "the number of classes differs");

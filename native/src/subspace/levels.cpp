@@ -62,7 +62,7 @@ void Levels::declare_classes(std::size_t classes) {
     for (Level& level : judged_) level.declare_classes(classes);
 }
 
-void Levels::widen(std::size_t dimensions, std::vector<std::uint32_t> categorical) {
+void Levels::add_features(std::size_t dimensions, std::vector<std::uint32_t> categorical) {
     const auto before = std::pair(dimensions_, settings_.categorical);
     dimensions_ = dimensions;
     settings_.categorical = std::move(categorical);
@@ -72,8 +72,8 @@ void Levels::widen(std::size_t dimensions, std::vector<std::uint32_t> categorica
         std::tie(dimensions_, settings_.categorical) = before;
         throw;
     }
-    for (Level& level : levels_) level.widen(dimensions, settings_.categorical);
-    for (Level& level : judged_) level.widen(dimensions, settings_.categorical);
+    for (Level& level : levels_) level.add_features(dimensions, settings_.categorical);
+    for (Level& level : judged_) level.add_features(dimensions, settings_.categorical);
     rule_ = make_rule();
 }
 
@@ -204,7 +204,7 @@ Levels Levels::merged(std::span<const Levels* const> parts, std::span<const std:
 
 Levels::Arrays Levels::arrays() const {
     Arrays out;
-    const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+    const auto append = [](auto& to, const auto& from) { to.own().insert(to.own().end(), from.begin(), from.end()); };
     for (const auto* levels : {&levels_, &judged_}) {
         for (const Level& level : *levels) {
             append(out.value, level.values());
@@ -213,38 +213,36 @@ Levels::Arrays Levels::arrays() const {
             append(out.level_state, std::vector{static_cast<std::int64_t>(level.size()), level.inserted_since_cut(),
                                                 level.size_at_cut(), std::int64_t{level.surprised()}});
             append(out.constant, level.constants());
-            append_cuts(level.ranges(), out.cut, out.cut_end);
+            append_cuts(level.ranges(), out.cut.own(), out.cut_end.own());
         }
     }
-    out.regret = regret_;
-    out.class_seen = class_seen_;
-    out.seen = {seen_};
+    out.regret.own() = regret_;
+    out.class_seen.own() = class_seen_;
+    out.seen.own() = {seen_};
     return out;
 }
 
 Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std::size_t classes, const Arrays& in) {
-    const auto require = [](bool holds, const char* what) {
-        if (!holds) throw DamagedModel(std::string("its levels are damaged: ") + what);
-    };
+    const auto require = [](bool holds, const char* fault) { require_intact(holds, "the levels", fault); };
     Levels model(std::move(settings), dimensions);
     model.declare_classes(classes);
     const std::size_t n = model.levels_.size(), all = n + model.judged_.size();
     require(in.level_state.size() == 4 * all, "their number differs from the settings");
     require(in.constant.size() == all * dimensions, "not every feature has a value");
-    for (const float v : in.constant) require(!std::isinf(v), "a value is infinite");
+    for (const float v : in.constant.view()) require(!std::isinf(v), "a value is infinite");
     require(in.regret.size() == n, "not every level has a record of its losses");
     require(in.class_seen.size() == classes, "not every class has a count");
-    for (const std::int64_t n_c : in.class_seen) require(n_c >= 0, "a count is negative");
+    for (const std::int64_t n_c : in.class_seen.view()) require(n_c >= 0, "a count is negative");
     require(in.seen.size() == 1 && in.seen[0] >= 0, "the number of points seen is negative");
     require(in.arrival.size() == in.point_class.size() && in.value.size() == in.point_class.size() * dimensions,
             "points, classes and times differ in number");
-    for (const std::int32_t c : in.point_class)
+    for (const std::int32_t c : in.point_class.view())
         require(c >= 0 && static_cast<std::size_t>(c) < classes, "a point has no class");
-    for (const std::int64_t t : in.arrival)
+    for (const std::int64_t t : in.arrival.view())
         require(t >= 0 && t < in.seen[0], "a point came before the first or after the last");
-    for (const float v : in.value) require(!std::isinf(v), "a value is infinite");
+    for (const float v : in.value.view()) require(!std::isinf(v), "a value is infinite");
     std::size_t point = 0;
-    CutReader cuts(in.cut, in.cut_end);
+    CutReader cuts(in.cut.view(), in.cut_end.view());
     for (std::size_t l = 0; l < all; ++l) {
         Level& level = l < n ? model.levels_[l] : model.judged_[l - n];
         const std::int64_t* state = in.level_state.data() + 4 * l;
@@ -266,9 +264,9 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
     }
     require(point == in.point_class.size(), "there are points of no level");
     cuts.end();
-    for (const double regret : in.regret) require(std::isfinite(regret) && regret >= 0.0, "a loss is negative");
-    model.regret_ = in.regret;
-    model.class_seen_ = in.class_seen;
+    for (const double regret : in.regret.view()) require(std::isfinite(regret) && regret >= 0.0, "a loss is negative");
+    model.regret_ = in.regret.copy();
+    model.class_seen_ = in.class_seen.copy();
     model.seen_ = in.seen[0];
     model.weigh();
     return model;

@@ -1,40 +1,40 @@
-// Many queries at once, on all cores.
+// Many records at once, on all cores.
+//
+// Records are raw: with a metric each is mapped to the space of the trees when a thread begins with it.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
+#include "anystream/answer_batch.hpp"
+#include "anystream/bayes_tree/metric.hpp"
 #include "anystream/bayes_tree/query.hpp"
 
 namespace anystream::bayes_tree {
 
-/// Row-major records to classify, borrowed.
-struct Records {
-    std::span<const double> values;  // (size, dimensions)
-    std::size_t dimensions;
+/// A record in the space of the trees; with a metric it is valid until this thread's next call.
+[[nodiscard]] std::span<const double> in_tree_space(const Metric* metric, std::span<const double> record);
 
-    [[nodiscard]] std::size_t size() const noexcept { return dimensions == 0 ? 0 : values.size() / dimensions; }
-    [[nodiscard]] const double* row(std::size_t i) const noexcept { return values.data() + i * dimensions; }
+/// Raw records and the metric that the trees were built in (nullptr: none).
+struct MappedRows {
+    RecordRows raw;
+    const Metric* metric;
+
+    [[nodiscard]] std::size_t size() const noexcept { return raw.size(); }
+    /// Record i in the space of the trees, as `in_tree_space`.
+    [[nodiscard]] std::span<const double> row(std::size_t i) const { return in_tree_space(metric, raw.row(i)); }
 };
 
-/// Where the answers go; one row per record.
-struct Answers {
-    std::span<double> proba;            // (size, classes)
-    std::span<std::int64_t> steps;      // (size,)
-    std::span<std::uint8_t> certified;  // (size,)
-};
+using ForestBatch = Batch<Query, MappedRows>;
 
-/// Answers every record within the limits. Steps are per record; a deadline and a flag bound the whole call: each
-/// thread gives its records equal shares of the time left, group by group, and within a group refines them in rounds.
-void answer(const Forest& forest, const QuerySettings& settings, const Records& records, const Limits& limits,
-            int threads, const Answers& out);
-
-/// The probabilities of every record after each of `stages` steps (ascending): out is (size, stages, classes).
-void answer_in_stages(const Forest& forest, const QuerySettings& settings, const Records& records,
-                      std::span<const std::int64_t> stages, int threads, std::span<double> out);
-
-/// The labels (class numbers) of every record after each of `stages` steps (ascending): out is (size, stages).
-void label_in_stages(const Forest& forest, const QuerySettings& settings, const Records& records,
-                     std::span<const std::int64_t> stages, int threads, std::span<std::int32_t> out);
+/// Answers every record within the limits. Steps are per record; a deadline and a flag bound the whole call.
+///
+/// Without a deadline and a flag every record takes its steps in one go. With one of them:
+///   - up to 64 records (32 if there is one thread) are open all at once, each thread's half of them advances together
+///     in rounds, and rounds grow longer as the queries get deeper;
+///   - more records are answered in passes over all of them: a shallow pass first, so that every record has an answer,
+///     then deeper ones that start each record from scratch, as deep as the time left allows.
+void answer(const ForestBatch& batch, const Limits& limits, int threads, const AnswerRows& out);
 
 }  // namespace anystream::bayes_tree

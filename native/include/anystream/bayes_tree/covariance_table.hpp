@@ -32,16 +32,10 @@ struct CovarianceTable {
     /// |W (x - mu)|^2 of a row. `z` is scratch: 8 values per panel, zeros behind the last dimension.
     [[nodiscard]] float exponent(std::size_t row, const float* x, std::size_t dimensions, float* z) const noexcept;
 
-    template <typename Self, typename Visitor>
-    static void each_column(Self& self, Visitor&& visit) {
-        visit("node_covariance", self.of_node);
-        visit("covariance_count", self.count);
-        visit("covariance_order", self.order);
-        visit("covariance_first", self.first);
-        visit("covariance_offset", self.offset);
-        visit("covariance_mean", self.mean);
-        visit("covariance_log2_norm", self.log2_norm);
-        visit("covariance_values", self.values);
+    [[nodiscard]] NamedColumns columns() {
+        return {{"node_covariance", &of_node},        {"covariance_count", &count},   {"covariance_order", &order},
+                {"covariance_first", &first},         {"covariance_offset", &offset}, {"covariance_mean", &mean},
+                {"covariance_log2_norm", &log2_norm}, {"covariance_values", &values}};
     }
     /// What does not fit, or nullptr.
     [[nodiscard]] const char* flaw(std::size_t nodes, std::size_t dimensions) const noexcept;
@@ -61,14 +55,9 @@ struct RootModel {
     /// out[c] = log2 P(c) p(x | c). Every value of x must be there.
     void log2_joint(const double* x, std::span<double> out) const;
 
-    template <typename Self, typename Visitor>
-    static void each_column(Self& self, Visitor&& visit) {
-        visit("root_model_shift", self.shift);
-        visit("root_model_scale", self.scale);
-        visit("root_model_mean", self.mean);
-        visit("root_model_values", self.values);
-        visit("root_model_log2_norm", self.log2_norm);
-        visit("root_model_known", self.known);
+    [[nodiscard]] NamedColumns columns() {
+        return {{"root_model_shift", &shift},   {"root_model_scale", &scale},         {"root_model_mean", &mean},
+                {"root_model_values", &values}, {"root_model_log2_norm", &log2_norm}, {"root_model_known", &known}};
     }
     [[nodiscard]] const char* flaw(std::size_t classes, std::size_t dimensions) const noexcept;
 };

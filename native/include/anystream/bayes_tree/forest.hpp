@@ -120,9 +120,12 @@ struct NodeView {
     }
 };
 
-/// A forest read from a file whose parts do not fit each other.
-struct DamagedForest : std::runtime_error {
-    using std::runtime_error::runtime_error;
+/// The entries of all nodes of a forest, node by node.
+struct TreeEntries {
+    std::vector<std::int64_t> first;   // (nodes + 1,) the entries of node i are first[i] .. first[i + 1] - 1
+    std::vector<std::int32_t> node;    // (entries,) the node that holds the entry
+    std::vector<std::int32_t> child;   // (entries,) >= 0 a node, < 0 the object ~child
+    std::vector<std::int64_t> offset;  // (entries,) the index of the child in the array `blob`
 };
 
 class Forest {
@@ -153,6 +156,9 @@ class Forest {
         for (int line = 0; line < 8; ++line) __builtin_prefetch(at + line * 64);
     }
 
+    [[nodiscard]] std::size_t node_class(std::size_t i) const noexcept {
+        return static_cast<std::size_t>(node_class_[i]);
+    }
     // What hangs below a node, for bounds on its density.
     [[nodiscard]] std::int64_t node_count(std::size_t i) const noexcept { return node_count_[i]; }
     [[nodiscard]] const double* node_mean(std::size_t i) const noexcept { return node_mean_.data() + i * dimensions_; }
@@ -184,7 +190,7 @@ class Forest {
     /// Room for classes that have no object yet.
     void declare_classes(std::size_t classes);
     /// The same objects with further dimensions, missing in all of them.
-    void widen(std::size_t dimensions);
+    void add_features(std::size_t dimensions);
     /// One forest of the objects of all parts; class c of part p is class class_maps[p][c] of the whole. The trees of a
     /// class hang side by side, so the exhausted density is that of a forest built from all objects at once.
     static Forest merged(std::span<const Forest* const> parts, std::span<const std::vector<std::int32_t>> class_maps,
@@ -193,48 +199,26 @@ class Forest {
     /// Margin maximisation of the upper `levels` of entries, one level after the other; returns the objective of each
     /// level from its start on. What it changes holds until learning changes the entry or assembles the forest anew.
     std::vector<std::vector<double>> maximise_margin(std::size_t levels, const MarginSettings& how);
-    /// Trains the model of the roots on at most `most_objects` objects without missing values, drawn by `seed`; returns
+    /// Trains the model of the roots on at most `max_records` objects without missing values, drawn by `seed`; returns
     /// its objective. It holds until a class or a feature appears that it does not know.
-    std::vector<double> train_root_model(const MarginSettings& how, std::size_t most_objects, std::uint64_t seed);
+    std::vector<double> train_root_model(const MarginSettings& how, std::size_t max_records, std::uint64_t seed);
 
     // -- storage -------------------------------------------------------------------------------------------------
-    /// Calls visit(name, column) for every array of the forest: what model files and pickles hold.
-    template <typename Self, typename Visitor>
-    static void each_column(Self& self, Visitor&& visit) {
-        visit("points", self.points_);
-        visit("point_class", self.point_class_);
-        visit("shift", self.shift_);
-        visit("scale", self.scale_);
-        visit("class_count", self.class_count_);
-        visit("class_observed", self.class_observed_);
-        visit("class_mean", self.class_mean_);
-        visit("class_scatter", self.class_scatter_);
-        visit("class_root", self.class_root_);
-        visit("kernel_precision", self.kernel_precision_);
-        visit("kernel_log2_norm", self.kernel_log2_norm_);
-        visit("root_blob", self.root_blob_);
-        visit("blob", self.blob_);
-        visit("head", self.head_);
-        visit("node_class", self.node_class_);
-        visit("node_count", self.node_count_);
-        visit("node_mean", self.node_mean_);
-        visit("node_scatter", self.node_scatter_);
-        visit("node_box", self.node_box_);
-        visit("assembled_at", self.assembled_at_);
-        CovarianceTable::each_column(self.covariance_, visit);
-        RootModel::each_column(self.root_model_, visit);
-    }
-    /// Throws DamagedForest unless every array has the size that the others call for.
+    /// Every array of the forest, by name.
+    [[nodiscard]] NamedColumns columns();
+    /// Throws DamagedModel unless every array has the size that the others call for.
     void check_sizes() const;
-    /// Throws DamagedForest unless every node lies inside the blob and every root names a node or an object. Reads
+    /// Throws DamagedModel unless every node lies inside the blob and every root names a node or an object. Reads
     /// eight bytes a node. After it, queries are safe: they look at every child before they follow it.
     void check_heads() const;
-    /// Throws DamagedForest unless the nodes form one tree per class that holds each of its objects once. Reads
+    /// Throws DamagedModel unless the nodes form one tree per class that holds each of its objects once. Reads
     /// everything; learning needs it.
     void check() const;
-    [[nodiscard]] std::size_t own_bytes() const noexcept;
+    [[nodiscard]] std::size_t own_bytes() const;
     /// The same forest, its nodes laid out tree by tree and breadth first, without gaps.
     [[nodiscard]] Forest breadth_first() const;
+    /// The entries of all nodes, node by node.
+    [[nodiscard]] TreeEntries entries() const;
     /// The tree of every class as it stands: objects are named by their place in `points`.
     [[nodiscard]] std::vector<TreeShape> shapes() const;
 
@@ -257,7 +241,11 @@ class Forest {
     void check_boxes() const;
 
     // assembly.cpp: from objects and shapes to arrays
+    /// Takes scale and bandwidths from the objects.
     void measure();
+    void measure_classes();
+    void measure_scale();
+    void measure_kernels();
     [[nodiscard]] TreeShape construct(std::span<const std::int32_t> members, std::size_t point_class,
                                       const Building& how) const;
     void insert_all();

@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "anystream/anytime_query.hpp"
 #include "anystream/bayes_tree/certificate.hpp"
 #include "anystream/bayes_tree/forest.hpp"
 #include "anystream/scaled.hpp"
@@ -42,8 +43,14 @@ struct QuerySettings {
 /// Reusable: `open` starts a new query in the memory of the last one. One thread at a time.
 class Query {
   public:
-    /// After this there is an answer: the root model's, or that of the root entries if there is none.
-    void open(const Forest& forest, const QuerySettings& settings, const double* x);
+    using Model = Forest;
+    using Settings = QuerySettings;
+    static constexpr std::size_t kRecordsPerTask = 32;
+    static constexpr std::int64_t kRoundSteps = 8;
+
+    /// After this there is an answer: the root model's, or that of the root entries if there is none. `x` is in the
+    /// space of the trees: a learned metric was applied before.
+    void open(const Forest& forest, const QuerySettings& settings, std::span<const double> x);
 
     /// Evaluates the root entries unless that is done. The first step does it; `frontier` and `suspend` need it.
     void read_roots(const Forest& forest);
@@ -52,8 +59,9 @@ class Query {
     /// there is nothing left to refine, or the label is certified.
     bool step(const Forest& forest);
 
-    /// Steps until the limits end it. Returns the number of steps taken.
-    std::int64_t refine(const Forest& forest, const Limits& limits);
+    std::int64_t advance(const Forest& forest, std::int64_t steps, StopWatch* watch) {
+        return advance_stepwise(*this, forest, steps, watch);
+    }
 
     [[nodiscard]] std::int64_t steps() const noexcept { return steps_; }
     /// No step is left.
@@ -64,8 +72,8 @@ class Query {
     /// is for a certificate.
     void posterior_bounds(std::span<double> out) const;
     /// The decision's probabilities; they sum to 1.
-    void posterior(std::span<double> out) const;
-    [[nodiscard]] std::size_t label() const;
+    void posterior(const Forest& forest, std::span<double> out) const;
+    [[nodiscard]] std::size_t label(const Forest& forest) const;
 
     /// The record in the standardised space.
     [[nodiscard]] std::span<const float> record() const noexcept { return x_; }

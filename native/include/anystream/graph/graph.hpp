@@ -36,16 +36,17 @@ struct Moments {
 
 struct Graph {
     std::vector<double> scale;  // (dimensions,): a feature times this is in the units of the metric
-    std::size_t classes = 0;
+    std::size_t n_classes = 0;
     std::vector<std::shared_ptr<const Part>> parts;  // the vertices of each follow those of the part before
-    std::int32_t least_k = 1;                        // K0: the neighbourhood of component a is max(K_a, K0)
+    std::int32_t min_k = 1;                          // K0: the neighbourhood of component a is max(K_a, K0)
     std::size_t widest = 1;                          // the largest neighbourhood, also of more vertices than there are
-    std::size_t most_k = 1;                          // as many nearest vertices decide
+    std::size_t max_k = 1;                           // as many nearest vertices decide
     Moments moments;                                 // if not empty, they decide instead of the components
 
     /// Adds a part and takes its neighbourhoods into account.
     void add(std::shared_ptr<const Part> part);
     [[nodiscard]] std::size_t dimensions() const noexcept { return scale.size(); }
+    [[nodiscard]] std::size_t classes() const noexcept { return n_classes; }
     [[nodiscard]] std::size_t vertices() const noexcept;
     [[nodiscard]] const Part& part_of(std::size_t vertex) const noexcept;
     [[nodiscard]] std::size_t own_bytes() const noexcept;
@@ -59,10 +60,10 @@ class ClassScores {
         for (double& score : scores_) score = 0.0;
         place_ = 0;
     }
-    void offer(const Part& part, std::size_t vertex, std::int32_t least_k) noexcept {
+    void offer(const Part& part, std::size_t vertex, std::int32_t min_k) noexcept {
         const Components& components = part.components;
         const auto a = static_cast<std::size_t>(components.of_vertex[vertex - part.first_vertex]);
-        const std::int32_t k = components.k[a] > least_k ? components.k[a] : least_k;
+        const std::int32_t k = components.k[a] > min_k ? components.k[a] : min_k;
         if (++place_ <= k)
             scores_[static_cast<std::size_t>(components.label[a])] += components.purity[a] / static_cast<double>(k);
     }

@@ -36,7 +36,7 @@ struct OptimalGraph {
 /// The same from row-major points: neighbours are searched once for a small K, and once more if that did not suffice.
 /// `done` counts the points of the first search; empty if `stop` is set.
 [[nodiscard]] OptimalGraph optimal_graph_of(std::span<const double> points, std::size_t dimensions,
-                                            std::span<const std::int32_t> labels, std::size_t most_k, int threads,
+                                            std::span<const std::int32_t> labels, std::size_t max_k, int threads,
                                             std::atomic<std::int64_t>* done, const StopFlag* stop);
 
 }  // namespace anystream::graph

@@ -7,27 +7,35 @@
 #include <tuple>
 #include <vector>
 
+#include "anystream/anytime_query.hpp"
 #include "anystream/graph/graph.hpp"
 #include "anystream/scan.hpp"
 #include "anystream/stop.hpp"
 
 namespace anystream::graph {
 
+/// Queries of a graph have no settings.
+struct QuerySettings {};
+
 /// Reusable: `open` starts a new query in the memory of the last one. One thread at a time. Every call must pass the
 /// graph that `open` was given.
 class Query {
   public:
-    /// Compares the record with the representatives of the cells: after this there is an answer.
-    void open(const Graph& graph, const double* x);
+    using Model = Graph;
+    using Settings = QuerySettings;
+    static constexpr std::size_t kRecordsPerTask = 32;
+    static constexpr std::int64_t kRoundSteps = kBlockLanes;
 
-    /// Compares vertices until the limits end it. Returns how many.
-    std::int64_t refine(const Graph& graph, const Limits& limits);
-    /// At most `steps` vertices, without a look at the clock.
-    std::int64_t advance(const Graph& graph, std::int64_t steps);
+    /// Compares the record with the representatives of the cells: after this there is an answer.
+    void open(const Graph& graph, const QuerySettings& settings, std::span<const double> x);
+    /// Compares at most `steps` vertices, until `watch` (or nullptr) is due, which it polls once per cell. Returns how
+    /// many.
+    std::int64_t advance(const Graph& graph, std::int64_t steps, StopWatch* watch);
 
     [[nodiscard]] std::int64_t steps() const noexcept { return steps_; }
     /// The neighbourhood is the exact one: no further vertex can change the answer.
     [[nodiscard]] bool exhausted() const noexcept { return exhausted_; }
+    [[nodiscard]] bool certified() const noexcept { return exhausted_; }
     /// The record as it came.
     [[nodiscard]] std::span<const double> record() const noexcept { return record_; }
 

@@ -14,6 +14,8 @@
 #include <span>
 #include <vector>
 
+#include "anystream/column.hpp"
+
 namespace anystream::microclusters {
 
 struct Settings {
@@ -108,48 +110,48 @@ class Clusters {
     // -- learning --------------------------------------------------------------------------------------------------
     void learn(std::span<const double> values, std::span<const std::int32_t> labels);
     void declare_classes(std::size_t classes);
-    void widen(std::size_t dimensions);
+    void add_features(std::size_t dimensions);
     /// The clusters of all parts, by their age in their part; the closest of a class are joined until they fit. The
     /// pyramid begins anew.
     static Clusters merged(std::span<const Clusters* const> parts,
                            std::span<const std::vector<std::int32_t>> class_maps, std::size_t classes);
 
     // -- storage ---------------------------------------------------------------------------------------------------
+    /// The model as arrays: what files and pickles hold.
     struct Arrays {
-        std::vector<std::int64_t> cluster_id;     // (clusters,)
-        std::vector<std::int32_t> cluster_class;  // (clusters,)
-        std::vector<double> cluster_moments;      // (clusters, 3): count, mean and scatter of the times
-        std::vector<double> cluster_observed, cluster_mean, cluster_scatter;  // (clusters, dimensions)
-        std::vector<std::int64_t> snapshot;                                   // (snapshots, 2): time, clusters
-        std::vector<std::int64_t> past_id;                                    // (past clusters,)
-        std::vector<double> past_count;                                       // (past clusters,)
-        std::vector<double> past_observed, past_mean;                         // (past clusters, dimensions)
-        std::vector<double> held_value;                                       // (held back, dimensions)
-        std::vector<std::int32_t> held_class;                                 // (held back,)
-        std::vector<double> moments;      // (5, dimensions): observed, mean, scatter, shift, scale
-        std::vector<std::int64_t> state;  // (4,): seen, next id, scaled at, time of the chosen snapshot or -1
+        Column<std::int64_t> cluster_id;     // (clusters,)
+        Column<std::int32_t> cluster_class;  // (clusters,)
+        Column<double> cluster_moments;      // (clusters, 3): count, mean and scatter of the times
+        Column<double> cluster_observed, cluster_mean, cluster_scatter;  // (clusters, dimensions)
+        Column<std::int64_t> snapshot;                                   // (snapshots, 2): time, clusters
+        Column<std::int64_t> past_id;                                    // (past clusters,)
+        Column<double> past_count;                                       // (past clusters,)
+        Column<double> past_observed, past_mean;                         // (past clusters, dimensions)
+        Column<double> held_value;                                       // (held back, dimensions)
+        Column<std::int32_t> held_class;                                 // (held back,)
+        Column<double> moments;      // (5, dimensions): observed, mean, scatter, shift, scale
+        Column<std::int64_t> state;  // (4,): seen, next id, scaled at, time of the chosen snapshot or -1
 
-        /// Calls visit(name, array) for each of them.
-        template <typename Visit>
-        void each(Visit&& visit) {
-            visit("cluster_id", cluster_id);
-            visit("cluster_class", cluster_class);
-            visit("cluster_moments", cluster_moments);
-            visit("cluster_observed", cluster_observed);
-            visit("cluster_mean", cluster_mean);
-            visit("cluster_scatter", cluster_scatter);
-            visit("snapshot", snapshot);
-            visit("past_id", past_id);
-            visit("past_count", past_count);
-            visit("past_observed", past_observed);
-            visit("past_mean", past_mean);
-            visit("held_value", held_value);
-            visit("held_class", held_class);
-            visit("moments", moments);
-            visit("state", state);
+        [[nodiscard]] NamedColumns columns() {
+            return {{"cluster_id", &cluster_id},
+                    {"cluster_class", &cluster_class},
+                    {"cluster_moments", &cluster_moments},
+                    {"cluster_observed", &cluster_observed},
+                    {"cluster_mean", &cluster_mean},
+                    {"cluster_scatter", &cluster_scatter},
+                    {"snapshot", &snapshot},
+                    {"past_id", &past_id},
+                    {"past_count", &past_count},
+                    {"past_observed", &past_observed},
+                    {"past_mean", &past_mean},
+                    {"held_value", &held_value},
+                    {"held_class", &held_class},
+                    {"moments", &moments},
+                    {"state", &state}};
         }
     };
     [[nodiscard]] Arrays arrays() const;
+    /// Throws DamagedModel if the arrays do not fit each other.
     static Clusters from_arrays(Settings settings, std::size_t dimensions, std::size_t classes, const Arrays& arrays);
     [[nodiscard]] std::size_t own_bytes() const noexcept;
 

@@ -40,7 +40,7 @@ class Gallery {
     /// Learns one exemplar: places it in the order, or behind the lists. The oldest leaves if there is no room.
     void insert(Row row, std::int32_t label);
     void declare_classes(std::size_t classes) { classes_ = std::max(classes_, classes); }
-    void widen(std::size_t width) { space_->widen(width); }
+    void add_features(std::size_t width) { space_->add_features(width); }
 
     [[nodiscard]] const Space& space() const noexcept { return *space_; }
     /// How many positions there are.
@@ -65,10 +65,13 @@ class Gallery {
         return centre_distance_[position - head()];
     }
 
-    void visit_columns(ColumnVisitor& visitor);
-    /// Takes up columns set from outside. Throws std::invalid_argument if they do not fit each other.
+    /// Every array, by name.
+    [[nodiscard]] NamedColumns columns();
+    /// Drops values of exemplars that left from the columns.
+    void compact() { space_->compact(); }
+    /// Adopts columns that were set from outside. Throws DamagedModel if they do not fit each other.
     void adopt_columns();
-    [[nodiscard]] std::size_t own_bytes() const noexcept;
+    [[nodiscard]] std::size_t own_bytes() const { return column_bytes(*this); }
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
   private:

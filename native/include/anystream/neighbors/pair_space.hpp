@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "anystream/damaged_model.hpp"
 #include "anystream/neighbors/space.hpp"
 
 namespace anystream::neighbors {
@@ -63,9 +64,9 @@ class PairSpace final : public Space {
         first_.own().pop_back();
         length_.own().pop_back();
         traits_.own().resize(traits_.size() - distance_.traits(width_));
-        if (gone_ > 1024 && gone_ * 2 > values_.size()) compact();
+        if (gone_ > 1024 && gone_ * 2 > values_.size()) drop_gone();
     }
-    void widen(std::size_t) override {
+    void add_features(std::size_t) override {
         throw std::invalid_argument("series and texts cannot grow new features; fit a new model");
     }
     [[nodiscard]] std::unique_ptr<Space> clone() const override { return std::make_unique<PairSpace>(*this); }
@@ -74,28 +75,24 @@ class PairSpace final : public Space {
         for (const std::int64_t i : order) other->append(row(static_cast<std::size_t>(i)));
         return other;
     }
-    void visit_columns(ColumnVisitor& visitor) override {
-        if (gone_ > 0) compact();
-        visitor.visit("values", values_);
-        visitor.visit("first", first_);
-        visitor.visit("length", length_);
-        visitor.visit("traits", traits_);
+    [[nodiscard]] NamedColumns columns() override {
+        return {{"values", &values_}, {"first", &first_}, {"length", &length_}, {"traits", &traits_}};
+    }
+    void compact() override {
+        if (gone_ > 0) drop_gone();
     }
     void adopt_columns() override {
-        const auto require_that = [](bool holds, const char* what) {
-            if (!holds) throw std::invalid_argument(std::string("the exemplars are damaged: ") + what);
-        };
+        const auto require_that = [](bool holds, const char* fault) { require_intact(holds, "the exemplars", fault); };
         require_that(first_.size() == length_.size(), "places and lengths differ in number");
         require_that(traits_.size() == first_.size() * distance_.traits(width_), "traits do not fit");
         const auto all = static_cast<std::int64_t>(values_.size());
         for (std::size_t i = 0; i < size(); ++i) {
             require_that(length_[i] >= 0 && first_[i] >= 0 && first_[i] <= all && length_[i] <= all - first_[i],
                          "a row lies outside the values");
-            require(row(i));
+            try {
+                require(row(i));
+            } catch (const std::invalid_argument& error) { throw DamagedModel(error.what()); }
         }
-    }
-    [[nodiscard]] std::size_t own_bytes() const noexcept override {
-        return values_.own_bytes() + first_.own_bytes() + length_.own_bytes() + traits_.own_bytes();
     }
     void require(Row row) const override { distance_.require(row, width_); }
 
@@ -137,7 +134,7 @@ class PairSpace final : public Space {
         typename Distance::Prepared prepared_;
     };
 
-    void compact() {
+    void drop_gone() {
         std::vector<double> values;
         auto& first = first_.own();
         for (std::size_t i = 0; i < size(); ++i) {

@@ -7,6 +7,7 @@
 #include <typeinfo>
 #include <vector>
 
+#include "anystream/anytime_query.hpp"
 #include "anystream/neighbors/gallery.hpp"
 #include "anystream/stop.hpp"
 
@@ -27,19 +28,28 @@ struct QueryState {
     std::int64_t list_end = 0;  // where the part of the present list that can matter ends
 };
 
+struct QuerySettings {
+    std::size_t k = 1;  // how many of the nearest vote
+};
+
 /// Reusable: `open` starts another query in the memory of the last one. One thread at a time.
 class Query {
   public:
-    /// Compares the first exemplar of each class: after this there is an answer. `k` nearest vote.
-    void open(const Gallery& gallery, Row x, std::size_t k);
-    /// Compares further exemplars until the limits end it or none can change the label. Returns the steps taken.
-    std::int64_t refine(const Gallery& gallery, const Limits& limits);
-    /// At most `steps` further, asking `watch` now and then. Returns the steps taken.
+    using Model = Gallery;
+    using Settings = QuerySettings;
+    static constexpr std::size_t kRecordsPerTask = 16;
+    static constexpr std::int64_t kRoundSteps = 16;
+
+    /// Compares the first exemplar of each class: after this there is an answer.
+    void open(const Gallery& gallery, const QuerySettings& settings, Row x);
+    /// Compares at most `steps` further exemplars, until `watch` (or nullptr) is due or none can change the label.
+    /// Returns how many.
     std::int64_t advance(const Gallery& gallery, std::int64_t steps, StopWatch* watch);
 
     [[nodiscard]] std::int64_t steps() const noexcept { return state_.steps; }
     /// No further exemplar can change the label.
     [[nodiscard]] bool exhausted() const noexcept { return exhausted_; }
+    [[nodiscard]] bool certified() const noexcept { return exhausted_; }
     /// Shares of the votes; they sum to 1.
     void posterior(const Gallery& gallery, std::span<double> out) const;
     [[nodiscard]] std::size_t label(const Gallery& gallery) const;
@@ -47,7 +57,7 @@ class Query {
 
     [[nodiscard]] QueryState suspend(const Gallery& gallery) const;
     /// Throws std::invalid_argument if the state is not one of a query of this gallery.
-    void resume(const Gallery& gallery, Row x, std::size_t k, const QueryState& state);
+    void resume(const Gallery& gallery, const QuerySettings& settings, Row x, const QueryState& state);
 
     /// Leaves one exemplar out, as if it had not been learned; for judging the order on what it was made of. Call it
     /// before `open`.

@@ -48,18 +48,6 @@ class Probe {
 
 inline constexpr std::size_t kNothingSkipped = std::numeric_limits<std::size_t>::max();
 
-/// What a file holds of a space, column by column.
-class ColumnVisitor {
-  public:
-    virtual ~ColumnVisitor() = default;
-    virtual void visit(const char* name, Column<double>& column) = 0;
-    virtual void visit(const char* name, Column<float>& column) = 0;
-    virtual void visit(const char* name, Column<std::int64_t>& column) = 0;
-    virtual void visit(const char* name, Column<std::int32_t>& column) = 0;
-    virtual void visit(const char* name, Column<std::uint32_t>& column) = 0;
-    virtual void visit(const char* name, Column<std::uint8_t>& column) = 0;
-};
-
 /// Reading may run concurrently; changing may not run beside anything else.
 class Space {
   public:
@@ -79,15 +67,17 @@ class Space {
     virtual void swap(std::size_t i, std::size_t j) = 0;
     /// The last exemplar takes the place of exemplar i.
     virtual void swap_remove(std::size_t i) = 0;
-    virtual void widen(std::size_t width) = 0;
+    virtual void add_features(std::size_t width) = 0;
     [[nodiscard]] virtual std::unique_ptr<Space> clone() const = 0;
     /// Exemplar i of the result is exemplar order[i] of this.
     [[nodiscard]] virtual std::unique_ptr<Space> permuted(std::span<const std::int64_t> order) const = 0;
 
-    virtual void visit_columns(ColumnVisitor& visitor) = 0;
-    /// Takes up columns that were set from outside. Throws std::invalid_argument if they do not fit each other.
+    /// Every array, by name.
+    [[nodiscard]] virtual NamedColumns columns() = 0;
+    /// Drops values of exemplars that left, so that the columns hold no more than the exemplars.
+    virtual void compact() {}
+    /// Adopts columns that were set from outside. Throws DamagedModel if they do not fit each other.
     virtual void adopt_columns() = 0;
-    [[nodiscard]] virtual std::size_t own_bytes() const noexcept = 0;
 
     /// The k nearest others of every exemplar, as anystream::all_nearest.
     virtual void all_nearest(std::size_t k, std::span<const std::int64_t> ids, int threads,

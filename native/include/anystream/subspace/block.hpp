@@ -47,8 +47,8 @@ class Block {
     /// The same points among more classes, or renamed ones.
     [[nodiscard]] Block with_classes(std::size_t classes, std::span<const std::int32_t> new_name) const;
     /// The same points with further dimensions, missing in all of them.
-    [[nodiscard]] Block widened(std::size_t dimensions, std::size_t most_ranges,
-                                const std::vector<std::uint32_t>& categorical) const;
+    [[nodiscard]] Block with_features(std::size_t dimensions, std::size_t most_ranges,
+                                      const std::vector<std::uint32_t>& categorical) const;
 
     [[nodiscard]] std::size_t own_bytes() const noexcept;
     /// An upper bound of own_bytes.

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "anystream/anytime_query.hpp"
 #include "anystream/state_bytes.hpp"
 #include "anystream/subspace/blocks.hpp"
 #include "anystream/subspace/dimension_draw.hpp"
@@ -34,15 +35,21 @@ class BlockQuery {
   public:
     using Model = Blocks;
     using Settings = BlockSampling;
+    static constexpr std::size_t kRecordsPerTask = 64;
+    static constexpr std::int64_t kRoundSteps = 4;
 
-    void open(const Blocks& model, const BlockSampling& settings, const double* x);
+    void open(const Blocks& model, const BlockSampling& settings, std::span<const double> x);
     /// One sample; the blocks take turns, the newest first. False if nothing is left to do.
     bool step(const Blocks& model);
+    std::int64_t advance(const Blocks& model, std::int64_t steps, StopWatch* watch) {
+        return advance_stepwise(*this, model, steps, watch);
+    }
 
     [[nodiscard]] std::int64_t steps() const noexcept { return steps_; }
-    [[nodiscard]] bool finished() const noexcept { return finished_; }
-    void posterior(std::span<double> out) const;
-    [[nodiscard]] std::size_t label() const;
+    [[nodiscard]] bool exhausted() const noexcept { return exhausted_; }
+    [[nodiscard]] bool certified() const noexcept { return exhausted_; }
+    void posterior(const Blocks& model, std::span<double> out) const;
+    [[nodiscard]] std::size_t label(const Blocks& model) const;
 
     [[nodiscard]] std::vector<std::byte> suspend() const;
     void resume(const Blocks& model, std::span<const std::byte> state);
@@ -62,17 +69,16 @@ class BlockQuery {
 
     void prepare(const Blocks& model);
     [[nodiscard]] double power() const noexcept;
-    [[nodiscard]] const View& look(const Block& block, std::size_t b);
-    [[nodiscard]] Sampled sample(const Block& block, const View& view, Generator& random);
-    [[nodiscard]] Sampled judge(const Block& block, std::size_t size) const;
+    [[nodiscard]] const View& look(const Blocks& model, std::size_t b);
+    [[nodiscard]] Sampled sample(const Blocks& model, std::size_t b, const View& view, Generator& random);
+    [[nodiscard]] Sampled judge(const Blocks& model, const Block& block, std::size_t size) const;
     void look_for_the_end(const Blocks& model);
     /// What decides now: successes, or failures if there is no success yet and they may.
     [[nodiscard]] const std::vector<double>* deciding() const noexcept;
 
-    const Blocks* model_ = nullptr;  // of the last call; read only by const members
     BlockSampling settings_;
     std::int64_t steps_ = 0;
-    bool finished_ = false;
+    bool exhausted_ = false;
     double succeeded_ = 0.0, failed_ = 0.0;  // sums of the votes
     std::uint64_t seed_ = 0;
     std::vector<float> x_;          // padded

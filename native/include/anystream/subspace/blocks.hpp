@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "anystream/column.hpp"
 #include "anystream/subspace/block.hpp"
 
 namespace anystream::subspace {
@@ -47,41 +48,41 @@ class Blocks {
     // -- learning --------------------------------------------------------------------------------------------------
     void learn(std::span<const double> values, std::span<const std::int32_t> labels);
     void declare_classes(std::size_t classes);
-    void widen(std::size_t dimensions, std::vector<std::uint32_t> categorical);
+    void add_features(std::size_t dimensions, std::vector<std::uint32_t> categorical);
     /// Blocks of equal age become one: their points, as far as the blocks remember them, thinned evenly to one block's
     /// size. The blocks being filled are closed.
     static Blocks merged(std::span<const Blocks* const> parts, std::span<const std::vector<std::int32_t>> class_maps,
                          std::size_t classes);
 
     // -- storage ---------------------------------------------------------------------------------------------------
+    /// The model as arrays: what files and pickles hold.
     struct Arrays {
-        std::vector<std::uint8_t> code;         // (points of blocks, dimensions)
-        std::vector<std::int32_t> point_class;  // (points of blocks,)
-        std::vector<std::int64_t> block_size;   // (blocks,)
-        std::vector<float> middle;              // (ranges of all dimensions of all blocks,)
-        std::vector<float> cut;                 // (cuts,)
-        std::vector<std::int64_t> cut_end;      // (blocks, dimensions)
-        std::vector<float> open_value;          // (open points, dimensions)
-        std::vector<std::int32_t> open_class;   // (open points,)
-        std::vector<std::int64_t> state;        // (4,): seen, begun blocks, points of the open block built, in use?
-        std::vector<std::int64_t> first_seen;   // (classes,)
+        Column<std::uint8_t> code;         // (points of blocks, dimensions)
+        Column<std::int32_t> point_class;  // (points of blocks,)
+        Column<std::int64_t> block_size;   // (blocks,)
+        Column<float> middle;              // (ranges of all dimensions of all blocks,)
+        Column<float> cut;                 // (cuts,)
+        Column<std::int64_t> cut_end;      // (blocks, dimensions)
+        Column<float> open_value;          // (open points, dimensions)
+        Column<std::int32_t> open_class;   // (open points,)
+        Column<std::int64_t> state;        // (4,): seen, begun blocks, points of the open block built, in use?
+        Column<std::int64_t> first_seen;   // (classes,)
 
-        /// Calls visit(name, array) for each of them.
-        template <typename Visit>
-        void each(Visit&& visit) {
-            visit("code", code);
-            visit("point_class", point_class);
-            visit("block_size", block_size);
-            visit("middle", middle);
-            visit("cut", cut);
-            visit("cut_end", cut_end);
-            visit("open_value", open_value);
-            visit("open_class", open_class);
-            visit("state", state);
-            visit("first_seen", first_seen);
+        [[nodiscard]] NamedColumns columns() {
+            return {{"code", &code},
+                    {"point_class", &point_class},
+                    {"block_size", &block_size},
+                    {"middle", &middle},
+                    {"cut", &cut},
+                    {"cut_end", &cut_end},
+                    {"open_value", &open_value},
+                    {"open_class", &open_class},
+                    {"state", &state},
+                    {"first_seen", &first_seen}};
         }
     };
     [[nodiscard]] Arrays arrays() const;
+    /// Throws DamagedModel if the arrays do not fit each other.
     static Blocks from_arrays(BlocksSettings settings, std::size_t dimensions, std::size_t classes,
                               const Arrays& arrays);
     [[nodiscard]] std::size_t own_bytes() const noexcept;

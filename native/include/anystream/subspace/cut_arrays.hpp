@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "anystream/damaged_model.hpp"
@@ -48,9 +47,7 @@ class CutReader {
     void end() const { require(read_ == cut_.size() && memory_ == cut_end_.size(), "there are limits of no feature"); }
 
   private:
-    static void require(bool holds, const char* what) {
-        if (!holds) throw DamagedModel(std::string("its ranges are damaged: ") + what);
-    }
+    static void require(bool holds, const char* fault) { require_intact(holds, "the ranges", fault); }
 
     std::span<const float> cut_;
     std::span<const std::int64_t> cut_end_;

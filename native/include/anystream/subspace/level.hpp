@@ -70,7 +70,7 @@ class Level {
     void insert(const float* x, std::int32_t point_class, std::int64_t arrival, const StreamShares& shares);
     void declare_classes(std::size_t classes);
     /// Further dimensions, missing in all points so far.
-    void widen(std::size_t dimensions, std::vector<std::uint32_t> categorical);
+    void add_features(std::size_t dimensions, std::vector<std::uint32_t> categorical);
 
     // -- storage ---------------------------------------------------------------------------------------------------
     [[nodiscard]] const std::vector<float>& values() const noexcept { return values_; }

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "anystream/anytime_query.hpp"
 #include "anystream/state_bytes.hpp"
 #include "anystream/subspace/levels.hpp"
 #include "anystream/subspace/sequential_test.hpp"
@@ -22,16 +23,22 @@ class LevelQuery {
   public:
     using Model = Levels;
     using Settings = SamplingSettings;
+    static constexpr std::size_t kRecordsPerTask = 64;
+    static constexpr std::int64_t kRoundSteps = 4;
 
-    void open(const Levels& model, const SamplingSettings& settings, const double* x);
+    void open(const Levels& model, const SamplingSettings& settings, std::span<const double> x);
     /// One sample, in the level that lags most behind its share. False if nothing is left to do.
     bool step(const Levels& model);
+    std::int64_t advance(const Levels& model, std::int64_t steps, StopWatch* watch) {
+        return advance_stepwise(*this, model, steps, watch);
+    }
 
     [[nodiscard]] std::int64_t steps() const noexcept { return steps_; }
     /// No sample is left, or none can change the label: certainly, or as surely as the test was asked to be.
-    [[nodiscard]] bool finished() const noexcept { return finished_; }
-    void posterior(std::span<double> out) const;
-    [[nodiscard]] std::size_t label() const;
+    [[nodiscard]] bool exhausted() const noexcept { return exhausted_; }
+    [[nodiscard]] bool certified() const noexcept { return exhausted_; }
+    void posterior(const Levels& model, std::span<double> out) const;
+    [[nodiscard]] std::size_t label(const Levels& model) const;
 
     [[nodiscard]] std::vector<std::byte> suspend() const;
     void resume(const Levels& model, std::span<const std::byte> state);
@@ -42,14 +49,13 @@ class LevelQuery {
                                          std::int64_t step) const;
     void look_for_the_end(const Levels& model);
     [[nodiscard]] bool cannot_change(const Levels& model);
-    [[nodiscard]] double score(std::size_t c) const;
+    [[nodiscard]] double score(const Levels& model, std::size_t c) const;
 
     static constexpr std::int64_t kLookEvery = 8;  // samples between two looks whether the rest can matter
 
-    const Levels* model_ = nullptr;  // of the last call; read only by const members
     SamplingSettings settings_;
     std::int64_t steps_ = 0;
-    bool finished_ = false;
+    bool exhausted_ = false;
     std::uint64_t seed_ = 0;
     std::vector<float> x_;             // padded
     std::vector<std::int64_t> given_;  // (levels,) samples so far

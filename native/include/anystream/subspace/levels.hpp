@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "anystream/column.hpp"
 #include "anystream/subspace/level.hpp"
 #include "anystream/subspace/level_sampler.hpp"
 
@@ -55,37 +56,31 @@ class Levels {
     /// Points one after another; labels are below classes().
     void learn(std::span<const double> values, std::span<const std::int32_t> labels);
     void declare_classes(std::size_t classes);
-    void widen(std::size_t dimensions, std::vector<std::uint32_t> categorical);
+    void add_features(std::size_t dimensions, std::vector<std::uint32_t> categorical);
     /// One model of all parts: each level holds the youngest points of the parts' levels, by their age in their part.
     static Levels merged(std::span<const Levels* const> parts, std::span<const std::vector<std::int32_t>> class_maps,
                          std::size_t classes);
 
     // -- storage ---------------------------------------------------------------------------------------------------
+    /// The model as arrays: what files and pickles hold.
     struct Arrays {
-        std::vector<float> value;               // (points, dimensions)
-        std::vector<std::int32_t> point_class;  // (points,)
-        std::vector<std::int64_t> arrival;      // (points,)
-        std::vector<std::int64_t> level_state;  // (levels, 4): points, inserted since the cut, points then, surprised?
-        std::vector<float> constant;            // (levels, dimensions)
-        std::vector<float> cut;                 // (cuts,)
-        std::vector<std::int64_t> cut_end;      // (levels, dimensions): where the cuts of a dimension end
-        std::vector<double> regret;             // (settings.levels,)
-        std::vector<std::int64_t> class_seen;   // (classes,)
-        std::vector<std::int64_t> seen;         // (1,)
+        Column<float> value;               // (points, dimensions)
+        Column<std::int32_t> point_class;  // (points,)
+        Column<std::int64_t> arrival;      // (points,)
+        Column<std::int64_t> level_state;  // (levels, 4): points, inserted since the cut, points then, surprised?
+        Column<float> constant;            // (levels, dimensions)
+        Column<float> cut;                 // (cuts,)
+        Column<std::int64_t> cut_end;      // (levels, dimensions): where the cuts of a dimension end
+        Column<double> regret;             // (settings.levels,)
+        Column<std::int64_t> class_seen;   // (classes,)
+        Column<std::int64_t> seen;         // (1,)
 
-        /// Calls visit(name, array) for each of them.
-        template <typename Visit>
-        void each(Visit&& visit) {
-            visit("value", value);
-            visit("point_class", point_class);
-            visit("arrival", arrival);
-            visit("level_state", level_state);
-            visit("constant", constant);
-            visit("cut", cut);
-            visit("cut_end", cut_end);
-            visit("regret", regret);
-            visit("class_seen", class_seen);
-            visit("seen", seen);
+        [[nodiscard]] NamedColumns columns() {
+            return {{"value", &value},           {"point_class", &point_class},
+                    {"arrival", &arrival},       {"level_state", &level_state},
+                    {"constant", &constant},     {"cut", &cut},
+                    {"cut_end", &cut_end},       {"regret", &regret},
+                    {"class_seen", &class_seen}, {"seen", &seen}};
         }
     };
     /// All levels, then with a label delay the levels by which they are judged.

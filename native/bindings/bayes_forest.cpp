@@ -1,0 +1,416 @@
+// Bayes forests for Python.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <memory>
+
+#include "anystream/bayes_tree/answer.hpp"
+#include "anystream/bayes_tree/construction.hpp"
+#include "anystream/bayes_tree/forest.hpp"
+#include "anystream/bayes_tree/metric.hpp"
+#include "anystream/parallel.hpp"
+#include "arrays.hpp"
+#include "bayes_query.hpp"
+#include "shared_model.hpp"
+
+namespace anystream::bindings {
+
+namespace {
+
+using namespace anystream::bayes_tree;
+using SharedForest = std::shared_ptr<Forest>;
+
+ForestSettings forest_settings(std::int32_t fanout, const std::string& bandwidth, double alpha,
+                               const std::string& inner_variance, std::int32_t covariance_block,
+                               std::int32_t covariance_levels, bool common_scale) {
+    if (covariance_block < 0)
+        throw std::invalid_argument("covariance_block is " + std::to_string(covariance_block) + "; use 0 or more");
+    if (covariance_levels < 0)
+        throw std::invalid_argument("covariance_levels is " + std::to_string(covariance_levels) + "; use 0 or more");
+    if (fanout < 3 || fanout > kMostFanout)
+        throw std::invalid_argument("fanout is " + std::to_string(fanout) + "; use 3 to " +
+                                    std::to_string(kMostFanout));
+    if (!(alpha > 0.0) || !std::isfinite(alpha))
+        throw std::invalid_argument("alpha is " + std::to_string(alpha) + "; use a positive number");
+    return {fanout,
+            by_name<Bandwidth>(
+                bandwidth, "bandwidth",
+                {{"langley", Bandwidth::langley}, {"haerdle", Bandwidth::haerdle}, {"factor", Bandwidth::factor}}),
+            alpha,
+            by_name<InnerVariance>(inner_variance, "inner_variance",
+                                   {{"plain", InnerVariance::plain}, {"max", InnerVariance::max}}),
+            covariance_block,
+            covariance_levels,
+            common_scale};
+}
+
+/// A forest whose arrays are checked before it first learns, if nobody has checked them yet.
+class ForestHandle : public SharedModel<Forest> {
+  public:
+    ForestHandle(SharedForest forest, bool trusted) : SharedModel(std::move(forest)), trusted_(trusted) {}
+
+    template <typename Change>
+    void change(Change&& change) {
+        SharedModel::change([&](Forest& forest) {
+            if (!trusted_) forest.check();
+            trusted_ = true;
+            change(forest);
+        });
+    }
+
+  private:
+    bool trusted_;  // behind the mutex
+};
+
+// -- learning -------------------------------------------------------------------------------------------------------
+
+std::unique_ptr<ForestHandle> build(const ForestSettings& settings, Matrix<double> points,
+                                    Vector<std::int32_t> classes_of, std::size_t classes,
+                                    const std::string& construction, int threads, std::uint64_t seed, Counter* placed,
+                                    const StopFlag* stop) {
+    const auto method = by_name<Construction>(construction, "construction",
+                                              {{"em_top_down", Construction::em_top_down},
+                                               {"hilbert", Construction::hilbert},
+                                               {"z_curve", Construction::z_curve},
+                                               {"str", Construction::str},
+                                               {"goldberger", Construction::goldberger},
+                                               {"virtual_sampling", Construction::virtual_sampling},
+                                               {"guttman", Construction::guttman},
+                                               {"nearest_mean", Construction::nearest_mean}});
+    require_equal("length of point_class", classes_of.size(), points.shape(0));
+    require_classes(as_span(classes_of), classes);
+    auto forest = std::make_shared<Forest>(settings, points.shape(1));
+    const auto values = as_span(points);
+    const auto labels = as_span(classes_of);
+    {
+        const nb::gil_scoped_release unlocked;
+        forest->build(values, labels, classes,
+                      {method, threads, seed, stop, placed == nullptr ? nullptr : &placed->value});
+    }
+    return std::make_unique<ForestHandle>(std::move(forest), true);
+}
+
+void insert(ForestHandle& handle, Matrix<double> points, Vector<std::int32_t> classes_of) {
+    require_equal("length of point_class", classes_of.size(), points.shape(0));
+    const auto values = as_span(points);
+    const auto labels = as_span(classes_of);
+    for (const std::int32_t c : labels)
+        if (c < 0) throw std::invalid_argument("class number " + std::to_string(c) + " is negative");
+    const std::size_t d = points.shape(1);
+    handle.change([&](Forest& forest) {
+        require_features(forest, d);
+        for (std::size_t i = 0; i < labels.size(); ++i) forest.insert(values.data() + i * d, labels[i]);
+    });
+}
+
+MarginSettings margin_settings(double kappa, double lambda, int iterations, int threads, const StopFlag* stop) {
+    if (!(kappa >= 1.0) || !std::isfinite(kappa))
+        throw std::invalid_argument("kappa is " + std::to_string(kappa) + "; use 1 or more");
+    if (!(lambda > 0.0) || !std::isfinite(lambda))
+        throw std::invalid_argument("lambda is " + std::to_string(lambda) + "; use a positive number");
+    MarginSettings settings;
+    settings.kappa = kappa;
+    settings.lambda = lambda;
+    settings.iterations = iterations;
+    settings.threads = thread_count(threads);
+    settings.poll = [stop] {
+        if (stop != nullptr && stop->is_set()) throw BuildStopped();
+    };
+    return settings;
+}
+
+std::vector<std::vector<double>> maximise_margin(ForestHandle& handle, std::size_t levels, double kappa, double lambda,
+                                                 int iterations, int threads, const StopFlag* stop) {
+    const MarginSettings settings = margin_settings(kappa, lambda, iterations, threads, stop);
+    std::vector<std::vector<double>> histories;
+    handle.change([&](Forest& forest) { histories = forest.maximise_margin(levels, settings); });
+    return histories;
+}
+
+std::vector<double> train_root_model(ForestHandle& handle, double kappa, double lambda, std::size_t max_records,
+                                     int iterations, std::uint64_t seed, int threads, const StopFlag* stop) {
+    const MarginSettings settings = margin_settings(kappa, lambda, iterations, threads, stop);
+    std::vector<double> history;
+    handle.change([&](Forest& forest) { history = forest.train_root_model(settings, max_records, seed); });
+    return history;
+}
+
+std::unique_ptr<ForestHandle> merge(const std::vector<const ForestHandle*>& parts,
+                                    const std::vector<std::vector<std::int32_t>>& class_maps, std::size_t classes) {
+    if (parts.empty()) throw std::invalid_argument("there is no model to merge");
+    require_equal("number of class maps", class_maps.size(), parts.size());
+    std::vector<SharedForest> shares;
+    for (const ForestHandle* part : parts) shares.push_back(part->share());
+    const nb::gil_scoped_release unlocked;
+    std::vector<const Forest*> forests;
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+        forests.push_back(shares[p].get());
+        forests[p]->check();
+        require_features(*forests[0], forests[p]->dimensions());
+        require_equal("length of a class map", class_maps[p].size(), forests[p]->classes());
+        require_classes(class_maps[p], classes);
+    }
+    auto whole = std::make_shared<Forest>(Forest::merged(forests, class_maps, classes));
+    return std::make_unique<ForestHandle>(std::move(whole), true);
+}
+
+// -- storage --------------------------------------------------------------------------------------------------------
+
+/// Every array by name. The nodes lie in the order in which queries descend if `ordered`, else as they are.
+nb::dict arrays(const ForestHandle& handle, bool ordered) {
+    SharedForest forest = handle.share();
+    if (ordered) {
+        const nb::gil_scoped_release unlocked;
+        forest = std::make_shared<Forest>(forest->breadth_first());
+    }
+    return arrays_of<Forest>(std::move(forest));
+}
+
+SharedForest adopt(const ForestSettings& settings, std::size_t dimensions, const nb::dict& given, bool whole) {
+    auto forest = std::make_shared<Forest>(settings, dimensions);
+    adopt_arrays(*forest, given);
+    forest->check_sizes();
+    forest->check_heads();
+    if (whole) forest->check();
+    return forest;
+}
+
+std::unique_ptr<ForestHandle> from_arrays(const ForestSettings& settings, std::size_t dimensions, nb::dict given,
+                                          bool whole) {
+    return std::make_unique<ForestHandle>(adopt(settings, dimensions, given, whole), whole);
+}
+
+nb::tuple state_of(const ForestHandle& handle) {
+    const SharedForest forest = handle.share();
+    const ForestSettings& s = forest->settings();
+    return nb::make_tuple(2, s.fanout, static_cast<int>(s.bandwidth), s.alpha, static_cast<int>(s.inner_variance),
+                          s.covariance_block, s.covariance_levels, s.common_scale, forest->dimensions(),
+                          arrays(handle, false));
+}
+
+void set_state(ForestHandle& handle, nb::tuple state) {
+    if (state.size() != 10 || nb::cast<int>(state[0]) != 2)
+        throw std::invalid_argument("this pickle of a forest was written by another version of anystream");
+    const ForestSettings settings{nb::cast<std::int32_t>(state[1]), static_cast<Bandwidth>(nb::cast<int>(state[2])),
+                                  nb::cast<double>(state[3]),       static_cast<InnerVariance>(nb::cast<int>(state[4])),
+                                  nb::cast<std::int32_t>(state[5]), nb::cast<std::int32_t>(state[6]),
+                                  nb::cast<bool>(state[7])};
+    new (&handle)
+        ForestHandle(adopt(settings, nb::cast<std::size_t>(state[8]), nb::cast<nb::dict>(state[9]), true), true);
+}
+
+// -- inspection -----------------------------------------------------------------------------------------------------
+
+nb::dict entries(const ForestHandle& handle) {
+    TreeEntries found;
+    {
+        const SharedForest forest = handle.share();
+        const nb::gil_scoped_release unlocked;
+        found = forest->entries();
+    }
+    nb::dict all;
+    all["first"] = to_numpy(std::move(found.first));
+    all["node"] = to_numpy(std::move(found.node));
+    all["child"] = to_numpy(std::move(found.child));
+    all["offset"] = to_numpy(std::move(found.offset));
+    return all;
+}
+
+/// Means and precisions of the entries of a node, each (entries, d), flat.
+auto node_gaussians(const ForestHandle& handle, std::size_t node) {
+    const SharedForest forest = handle.share();
+    if (node >= forest->nodes())
+        throw nb::index_error(("node " + std::to_string(node) + " of " + std::to_string(forest->nodes())).c_str());
+    if (forest->node_class(node) >= forest->classes())
+        throw DamagedModel("node " + std::to_string(node) + " has a class that does not exist");
+    const NodeView view = forest->node(node);
+    const float* kernel = forest->kernel_precision(forest->node_class(node));
+    std::vector<float> mean, precision;
+    for (std::size_t lane = 0; lane < view.entries; ++lane) {
+        for (std::size_t j = 0; j < forest->dimensions(); ++j) {
+            mean.push_back(view.mean[j * view.lanes + lane]);
+            precision.push_back(view.precision == nullptr ? kernel[j] : view.precision[j * view.lanes + lane]);
+        }
+    }
+    return nb::make_tuple(to_numpy(std::move(mean)), to_numpy(std::move(precision)));
+}
+
+// -- classifying ----------------------------------------------------------------------------------------------------
+
+void require_metric(const Forest& forest, const Metric* metric) {
+    if (metric != nullptr) require_equal("features of the metric", metric->dimensions(), forest.dimensions());
+}
+
+/// A raw record in the space of the trees; valid until the thread's next one.
+std::span<const double> mapped_record(const Forest& forest, const Metric* metric, const Vector<double>& x) {
+    require_metric(forest, metric);
+    return in_tree_space(metric, checked_record(forest, x));
+}
+
+ForestBatch batch_of(const Forest& forest, const QuerySettings& settings, const Matrix<double>& records,
+                     const Metric* metric) {
+    require_metric(forest, metric);
+    return {forest, settings, {checked_records(forest, records), metric}};
+}
+
+void bind_building(nb::class_<ForestHandle>& bound) {
+    bound
+        .def_static("build", &build, "settings"_a, "points"_a.noconvert(), "point_class"_a.noconvert(), "classes"_a,
+                    "construction"_a = "em_top_down", "threads"_a = 0, "seed"_a = 0, "placed"_a.none() = nb::none(),
+                    "stop"_a.none() = nb::none(), "Build the trees of all records at once.")
+        .def_static(
+            "empty",
+            [](const ForestSettings& settings, std::size_t dimensions) {
+                return std::make_unique<ForestHandle>(std::make_shared<Forest>(settings, dimensions), true);
+            },
+            "settings"_a, "dimensions"_a, "A forest without records.")
+        .def_static("merge", &merge, "parts"_a, "class_maps"_a, "classes"_a, "One forest of the records of all parts.")
+        .def("insert", &insert, "points"_a.noconvert(), "point_class"_a.noconvert(), "Add records one by one.")
+        .def(
+            "declare_classes",
+            [](ForestHandle& h, std::size_t classes) {
+                h.change([&](Forest& forest) { forest.declare_classes(classes); });
+            },
+            "classes"_a, "Add classes that have no record yet.")
+        .def(
+            "add_features",
+            [](ForestHandle& h, std::size_t dimensions) {
+                h.change([&](Forest& forest) { forest.add_features(dimensions); });
+            },
+            "dimensions"_a, "Add features that are missing in all records so far.")
+        .def("maximise_margin", &maximise_margin, "levels"_a, "kappa"_a, "lambda_"_a, "iterations"_a = 30,
+             "threads"_a = 0, "stop"_a.none() = nb::none(),
+             "Margin maximisation of the upper levels, one after the other; the objectives of each from its start on.")
+        .def("train_root_model", &train_root_model, "kappa"_a, "lambda_"_a, "max_records"_a, "iterations"_a = 30,
+             "seed"_a = 0, "threads"_a = 0, "stop"_a.none() = nb::none(),
+             "Train the model of the roots that votes beside the trees; its objectives from the start on.")
+        .def_prop_ro(
+            "has_root_model", [](const ForestHandle& h) { return !h.share()->root_model().empty(); },
+            "Whether the model of the roots was trained and knows all classes and features.");
+}
+
+void bind_storage(nb::class_<ForestHandle>& bound) {
+    bound
+        .def_static("from_arrays", &from_arrays, "settings"_a, "dimensions"_a, "arrays"_a, "whole"_a,
+                    "A forest over borrowed arrays. With `whole` every index is checked now, else when it is used.")
+        .def("arrays", &arrays, "ordered"_a = false,
+             "Every array of the forest, by name, read-only; `ordered` lays the nodes out as queries descend.")
+        .def("__getstate__", &state_of)
+        .def("__setstate__", &set_state)
+        .def(
+            "snapshot", [](const ForestHandle& h) { return std::make_unique<ForestHandle>(h.share(), false); },
+            "A handle on the present forest, which later learning does not change.")
+        .def(
+            "entries", &entries,
+            "The entries of all nodes, node by node, as arrays by name: `first` (nodes + 1), `node`, `child` (>= 0: a\n"
+            "node, else ~record) and `offset`, the index of the child in the array `blob`.")
+        .def("node_gaussians", &node_gaussians, "node"_a,
+             "Means and precisions (1 / sigma) of a node's entries, standardised, each (entries, dimensions), flat.")
+        .def_prop_ro("dimensions", [](const ForestHandle& h) { return h.share()->dimensions(); })
+        .def_prop_ro("classes", [](const ForestHandle& h) { return h.share()->classes(); })
+        .def_prop_ro("records", [](const ForestHandle& h) { return h.share()->objects(); })
+        .def_prop_ro("nodes", [](const ForestHandle& h) { return h.share()->nodes(); })
+        .def_prop_ro(
+            "own_bytes", [](const ForestHandle& h) { return h.share()->own_bytes(); },
+            "Bytes of memory held; bytes of a mapped file are not counted.");
+}
+
+void bind_single_records(nb::class_<ForestHandle>& bound) {
+    bound
+        .def(
+            "query",
+            [](const ForestHandle& h, const QuerySettings& settings, Vector<double> x, const Metric* metric) {
+                const SharedForest forest = h.share();
+                return std::make_unique<ForestQuery>(forest, settings, mapped_record(*forest, metric, x));
+            },
+            "settings"_a, "x"_a.noconvert(), "metric"_a.none() = nb::none(), "Open a query, which then has an answer.")
+        .def(
+            "resume",
+            [](const ForestHandle& h, nb::bytes state) { return std::make_unique<ForestQuery>(h.share(), state); },
+            "state"_a, "Resume a suspended query.")
+        .def(
+            "label_one",
+            [](const ForestHandle& h, const QuerySettings& settings, Vector<double> x, std::int64_t steps,
+               const Metric* metric) {
+                const SharedForest forest = h.share();
+                return classify_one<Query>(*forest, settings, mapped_record(*forest, metric, x), steps).label(*forest);
+            },
+            "settings"_a, "x"_a.noconvert(), "steps"_a, "metric"_a.none() = nb::none(),
+            "The number of one record's likeliest class.")
+        .def(
+            "proba_one",
+            [](const ForestHandle& h, const QuerySettings& settings, Vector<double> x, std::int64_t steps,
+               const Metric* metric) {
+                const SharedForest forest = h.share();
+                Query& query = classify_one<Query>(*forest, settings, mapped_record(*forest, metric, x), steps);
+                return posterior_of(query, *forest);
+            },
+            "settings"_a, "x"_a.noconvert(), "steps"_a, "metric"_a.none() = nb::none(), "One record's probabilities.");
+}
+
+void bind_batches(nb::class_<ForestHandle>& bound) {
+    bound
+        .def(
+            "answer",
+            [](const ForestHandle& h, const QuerySettings& settings, Matrix<double> records, std::int64_t steps,
+               std::int64_t nanoseconds, const StopFlag* stop, int threads, OutMatrix<double> proba,
+               OutVector<std::int64_t> taken, OutVector<std::uint8_t> certified, const Metric* metric) {
+                const Limits limits = make_limits(steps, nanoseconds, stop);
+                const SharedForest forest = h.share();
+                const ForestBatch batch = batch_of(*forest, settings, records, metric);
+                const AnswerRows out = checked_answers(batch.size(), batch.classes(), proba, taken, certified);
+                const nb::gil_scoped_release unlocked;
+                answer(batch, limits, threads, out);
+            },
+            "settings"_a, "records"_a.noconvert(), "steps"_a, "nanoseconds"_a, "stop"_a.none(), "threads"_a,
+            "proba"_a.noconvert(), "taken"_a.noconvert(), "certified"_a.noconvert(), "metric"_a.none() = nb::none(),
+            "Classify every record within the limits.")
+        .def(
+            "answer_in_stages",
+            [](const ForestHandle& h, const QuerySettings& settings, Matrix<double> records,
+               Vector<std::int64_t> stages, int threads, OutVector<double> out, const Metric* metric) {
+                const SharedForest forest = h.share();
+                const ForestBatch batch = batch_of(*forest, settings, records, metric);
+                require_equal("length of out", out.size(), batch.size() * stages.size() * batch.classes());
+                const nb::gil_scoped_release unlocked;
+                answer_batch_in_stages(batch, as_span(stages), threads, as_span(out));
+            },
+            "settings"_a, "records"_a.noconvert(), "stages"_a.noconvert(), "threads"_a, "out"_a.noconvert(),
+            "metric"_a.none() = nb::none(),
+            "Probabilities after each of the ascending numbers of steps: (records, stages, classes).")
+        .def(
+            "label_in_stages",
+            [](const ForestHandle& h, const QuerySettings& settings, Matrix<double> records,
+               Vector<std::int64_t> stages, int threads, OutMatrix<std::int32_t> out, const Metric* metric) {
+                const SharedForest forest = h.share();
+                const ForestBatch batch = batch_of(*forest, settings, records, metric);
+                require_equal("rows of out", out.shape(0), batch.size());
+                require_equal("columns of out", out.shape(1), stages.size());
+                const nb::gil_scoped_release unlocked;
+                label_batch_in_stages(batch, as_span(stages), threads, as_span(out));
+            },
+            "settings"_a, "records"_a.noconvert(), "stages"_a.noconvert(), "threads"_a, "out"_a.noconvert(),
+            "metric"_a.none() = nb::none(),
+            "Class numbers after each of the ascending numbers of steps: (records, stages).");
+}
+
+}  // namespace
+
+void bind_bayes_forest(nb::module_& m) {
+    nb::class_<ForestSettings>(m, "BayesForestSettings", "How a forest turns records into Gaussians.")
+        .def(nb::new_(&forest_settings), "fanout"_a, "bandwidth"_a, "alpha"_a, "inner_variance"_a,
+             "covariance_block"_a = 1, "covariance_levels"_a = 2, "common_scale"_a = false);
+    auto bound = nb::class_<ForestHandle>(m, "BayesForest",
+                                          "One Bayes tree per class. Many threads may classify while one learns.\n\n"
+                                          "All calls that classify take raw records, and the metric that the records\n"
+                                          "which the trees were built from had been mapped with, if there is one.");
+    bind_building(bound);
+    bind_storage(bound);
+    bind_single_records(bound);
+    bind_batches(bound);
+}
+
+}  // namespace anystream::bindings

@@ -1,0 +1,125 @@
+// A query as Python holds it: one class template for every model. A model adds its own calls in a derived class.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "anystream/anytime_query.hpp"
+#include "bindings.hpp"
+
+namespace anystream::bindings {
+
+/// The query of this thread whose memory the next query uses.
+template <AnytimeQuery Query>
+[[nodiscard]] Query& spare_query() {
+    thread_local Query spare;
+    return spare;
+}
+
+template <AnytimeQuery Query>
+[[nodiscard]] std::vector<double> posterior_of(Query& query, const typename Query::Model& model) {
+    std::vector<double> out(model.classes());
+    query.posterior(model, out);
+    return out;
+}
+
+/// Takes `steps` (-1: all) on one record, in this thread's spare query, which it returns. The GIL stays held.
+template <AnytimeQuery Query>
+Query& classify_one(const typename Query::Model& model, const typename Query::Settings& settings,
+                    std::span<const double> record, std::int64_t steps) {
+    Query& query = spare_query<Query>();
+    query.open(model, settings, record);
+    query.advance(model, steps < 0 ? Limits::kUnlimited : steps, nullptr);
+    return query;
+}
+
+/// A query can be resumed from bytes.
+template <typename Query>
+concept ResumableFromBytes =
+    requires(Query query, const typename Query::Model& model, std::span<const std::byte> state) {
+        { query.suspend() } -> std::same_as<std::vector<std::byte>>;
+        query.resume(model, state);
+    };
+
+/// One classification in progress and the model it was opened on. Up to kStepsWithGil steps are taken without releasing
+/// the GIL: they take less time than other threads need to get it.
+template <AnytimeQuery QueryType, std::int64_t kStepsWithGil = 64>
+class BoundQuery {
+  public:
+    using Query = QueryType;
+    using Model = typename Query::Model;
+    using Share = std::shared_ptr<const Model>;
+
+    BoundQuery(Share model, const typename Query::Settings& settings, std::span<const double> record)
+        : BoundQuery(std::move(model)) {
+        query_.open(*model_, settings, record);
+    }
+    BoundQuery(Share model, const nb::bytes& state)
+        requires ResumableFromBytes<Query>
+        : BoundQuery(std::move(model)) {
+        query_.resume(*model_, {reinterpret_cast<const std::byte*>(state.data()), state.size()});
+    }
+    BoundQuery(const BoundQuery&) = delete;
+    BoundQuery& operator=(const BoundQuery&) = delete;
+    ~BoundQuery() {
+        constexpr std::int64_t kSmall = 4096;  // steps; the memory of longer queries is not worth keeping
+        if (query_.steps() <= kSmall) spare_query<Query>() = std::move(query_);
+    }
+
+    std::int64_t refine(std::int64_t steps, std::int64_t nanoseconds, const StopFlag* stop) {
+        const Limits limits = make_limits(steps, nanoseconds, stop);
+        if (!limits.interruptible() && steps >= 0 && steps <= kStepsWithGil)
+            return query_.advance(*model_, steps, nullptr);
+        const nb::gil_scoped_release unlocked;
+        return anystream::refine(query_, *model_, limits);
+    }
+    [[nodiscard]] std::size_t label() { return query_.label(*model_); }
+    [[nodiscard]] auto proba() { return to_numpy(posterior_of(query_, *model_)); }
+    [[nodiscard]] nb::bytes state()
+        requires ResumableFromBytes<Query>
+    {
+        const auto bytes = query_.suspend();
+        return nb::bytes(bytes.data(), bytes.size());
+    }
+    [[nodiscard]] std::int64_t steps() const noexcept { return query_.steps(); }
+    [[nodiscard]] bool exhausted() const noexcept { return query_.exhausted(); }
+    [[nodiscard]] bool certified() const noexcept { return query_.certified(); }
+
+  protected:
+    explicit BoundQuery(Share model) : model_(std::move(model)), query_(std::move(spare_query<Query>())) {}
+
+    Share model_;
+    Query query_;
+};
+
+/// The calls that all queries have. `Bound` is a BoundQuery or derived from one.
+template <typename Bound>
+nb::class_<Bound> bind_query(nb::module_& m, const char* name) {
+    auto bound = nb::class_<Bound>(m, name, "One classification in progress.")
+                     .def("refine", &Bound::refine, "steps"_a = -1, "nanoseconds"_a = -1, "stop"_a.none() = nb::none(),
+                          "Take steps within the limits (-1: no limit); return their number.")
+                     .def("label", &Bound::label, "The number of the likeliest class.")
+                     .def("proba", &Bound::proba, "The probabilities of the classes.")
+                     .def_prop_ro("steps", &Bound::steps, "Steps taken so far.")
+                     .def_prop_ro("exhausted", &Bound::exhausted, "Whether no step is left.")
+                     .def_prop_ro("certified", &Bound::certified, "Whether no further step can change the label.");
+    if constexpr (ResumableFromBytes<typename Bound::Query>)
+        bound.def("state", &Bound::state, "Everything needed to resume the query later, as bytes.");
+    return bound;
+}
+
+/// The output arrays of `answer`, their shapes checked.
+[[nodiscard]] inline AnswerRows checked_answers(std::size_t records, std::size_t classes,
+                                                const OutMatrix<double>& proba, const OutVector<std::int64_t>& taken,
+                                                const OutVector<std::uint8_t>& certified) {
+    require_equal("rows of proba", proba.shape(0), records);
+    require_equal("columns of proba", proba.shape(1), classes);
+    require_equal("length of taken", taken.size(), records);
+    require_equal("length of certified", certified.size(), records);
+    return {as_span(proba), as_span(taken), as_span(certified)};
+}
+
+}  // namespace anystream::bindings
