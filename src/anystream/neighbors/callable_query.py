@@ -78,6 +78,11 @@ class CallableQuery:
         """Whether all exemplars were compared."""
         return self._position >= len(self._exemplars)
 
+    @property
+    def certified(self) -> bool:
+        """Whether no further step could change the label: nothing is known of the metric, so only if none is left."""
+        return self.exhausted
+
     def refine(self, steps: int = -1, nanoseconds: int = -1, stop: StopToken | None = None) -> int:
         """Compare further exemplars within the limits (-1: none); return the steps taken."""
         until = math.inf if nanoseconds < 0 else time.monotonic() + nanoseconds / 1e9

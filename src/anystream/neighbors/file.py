@@ -73,6 +73,8 @@ def read_exemplars(file: ModelFile, recipe: NeighborsRecipe, n_features: int, n_
     try:
         distance.check_learned(n_features)
         gallery = _native.NeighborsGallery.from_arrays(distance.native_metric, n_classes, recipe.capacity, arrays)
+    except ModelFileError as error:  # of native code, which adds what to do
+        raise ModelFileError(f"{file.path}: {error}") from None
     except (OverflowError, TypeError, ValueError) as error:
         raise ModelFileError(f"{file.path}: {error}; {RESTORE}") from None
     return Exemplars(distance, gallery)
