@@ -25,4 +25,4 @@ for ax, steps in zip(panels, (0, 6, 20), strict=True):
     model.tree_.plot_frontier(query, ax=ax)
 path = sys.argv[1] if len(sys.argv) > 1 else "frontier.png"
 figure.savefig(path, dpi=70)
-print(f"the pictures are in {path}")
+print(f"wrote the plots to {path}")

@@ -1,10 +1,10 @@
-"""The constructions of the Bayes tree on equal terms: anytime accuracy, variance per level, time to build.
+"""Comparison of the constructions of the Bayes tree: anytime accuracy, variance per level, time to build.
 
     python -m benchmarks.bayes_tree.constructions [--sets letter,vowel] [--folds 4] [--queries 600]
 
-The same folds and queries as in `benchmarks.bayes_tree.variants`; 200 steps each, diagonal entries, so that the trees
-alone differ. Cells are area / max in percent. Variances are in units of the class's variance. Data come from
-ANYSTREAM_DATA; sets that are not there are left out.
+The folds and queries are those of `benchmarks.bayes_tree.variants`; 200 steps each, diagonal entries, so that only the
+trees differ. Cells are area / max in percent. Variances are in units of the variance of the class. Data come from
+ANYSTREAM_DATA; missing data sets are skipped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import time
 import numpy as np
 
 from anystream import AnytimeCurve, BayesTreeClassifier, anytime_curve
-from anystream.bayes_tree.classifier import CONSTRUCTIONS
+from anystream.bayes_tree.recipe import CONSTRUCTIONS
 from benchmarks.bayes_tree.variants import PLAIN, SETS, available_folds
 from benchmarks.table import machine, print_table
 
@@ -26,8 +26,8 @@ NOTES = [
 ]
 
 
-def compared(construction: str, parts: list[tuple[np.ndarray, ...]]) -> tuple[str, float, float, list[float]]:
-    """Area and max as a cell, the area, seconds of processor time to build, and the variance of levels 1, 2, …"""
+def compare(construction: str, parts: list[tuple[np.ndarray, ...]]) -> tuple[str, float, float, list[float]]:
+    """Return area and max as a cell, the area, processor seconds to build, and the variance of levels 1, 2, …"""
     started = time.process_time()
     models = [
         BayesTreeClassifier(**PLAIN, construction=construction, covariance="diagonal", n_jobs=1).fit(X, y)
@@ -46,24 +46,26 @@ def main() -> None:
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--folds", type=int, default=4)
     parser.add_argument("--queries", type=int, default=600)
-    asked = parser.parse_args()
-    data = available_folds(asked.sets.split(","), asked.folds, asked.queries)
+    arguments = parser.parse_args()
+    data = available_folds(arguments.sets.split(","), arguments.folds, arguments.queries)
     if not data:
         return
     accuracy, variance, speed = [], [], []
     for construction in CONSTRUCTIONS:
-        found = {name: compared(construction, parts) for name, parts in data.items()}
+        found = {name: compare(construction, parts) for name, parts in data.items()}
         mean = np.mean([area for _, area, _, _ in found.values()])
         accuracy.append([construction, *(text for text, *_ in found.values()), f"{mean:.2f}"])
         speed.append([construction, *(f"{seconds:.2f} s" for _, _, seconds, _ in found.values())])
         for name, (*_, levels) in found.items():
             variance.append([name, construction, " ".join(f"{value:.3f}" for value in levels)])
         print(*accuracy[-1], sep=" | ", file=sys.stderr, flush=True)
-    title = f"area / max over 200 steps, {asked.folds} of 4 folds, up to {asked.queries} queries each ({machine()})"
+    title = (
+        f"area / max over 200 steps, {arguments.folds} of 4 folds, up to {arguments.queries} queries each ({machine()})"
+    )
     print_table(title, ["construction", *data, "mean area"], accuracy, NOTES)
     print_table("processor time to build, one fold", ["construction", *data], speed)
     print_table(
-        "average variance of an entry on levels 1, 2, … (the roots last), in units of the class's variance",
+        "mean variance of an entry on levels 1, 2, … (the roots last), in units of the variance of the class",
         ["set", "construction", "levels"],
         sorted(variance),
     )

@@ -1,9 +1,9 @@
-"""How fast the Bayes tree learns and answers, beside the papers and the peers.
+"""Speed of the Bayes tree at learning and classifying, compared with the papers and with peers.
 
     python -m benchmarks.bayes_tree.speed [--full]
 
-Peers run in the same process on the same records, one thread each. Times are the least of several repeats. Letter, pendigits
-and covtype come from ANYSTREAM_DATA; without them a generated stream of the same size stands in and its rows say so.
+Peers run in the same process on the same records, one thread each. Times are the minimum of several repeats. Letter, pendigits
+and covtype come from ANYSTREAM_DATA; missing ones are replaced by a generated stream of the same size, and the rows of the table name it.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KernelDensity
 
 from anystream import BayesTreeClassifier, Budget, load
-from anystream.bayes_tree.classifier import CONSTRUCTIONS
+from anystream.bayes_tree.recipe import CONSTRUCTIONS
 from anystream.streams import DatasetNotFoundError, RandomRBF, load_dataset
 from benchmarks.table import machine, print_table
 from benchmarks.timing import min_seconds
 
-PLAIN = {"metric": None, "root_model": None}  # trees alone
+PLAIN = {"metric": None, "root_model": None}  # trees only
 SIZES = {"pendigits": (10_992, 16, 10), "letter": (20_000, 16, 26), "covtype": (500_000, 54, 7)}
 
 
 def data(name: str) -> tuple[str, np.ndarray, np.ndarray]:
-    """The named data in random order, or a stand-in of the same size."""
+    """Return the name and the data in random order, or generated data of the same size."""
     n, d, classes = SIZES[name]
     try:
         found = load_dataset(name).shuffled(seed=0)
@@ -41,11 +41,11 @@ def data(name: str) -> tuple[str, np.ndarray, np.ndarray]:
         return f"generated, {name}'s size", X, y
 
 
-least = partial(min_seconds, clock=time.thread_time)
+min_thread_seconds = partial(min_seconds, clock=time.thread_time)
 
 
 def kde_bayes(X: np.ndarray, y: np.ndarray, queries: np.ndarray, h: float) -> np.ndarray:
-    """scikit-learn's KernelDensity for each class, on standardised data: the usual way to the same classifier."""
+    """scikit-learn's KernelDensity for each class, on standardised data: the usual way to build the same classifier."""
     scale = X.std(axis=0)
     scale[scale == 0] = 1
     scores = []
@@ -58,19 +58,19 @@ def kde_bayes(X: np.ndarray, y: np.ndarray, queries: np.ndarray, h: float) -> np
 
 def refinements(names: list[str]) -> list[list[object]]:
     rows: list[list[object]] = []
-    floors = {"pendigits": 250, "letter": 350, "covtype": 550}
+    bounds = {"pendigits": 250, "letter": 350, "covtype": 550}
     for name in names:
         called, X, y = data(name)
         model = BayesTreeClassifier(**PLAIN, n_jobs=1).fit(X[1000:], y[1000:])
         queries = X[:1000]
-        seconds = least(lambda model=model, queries=queries: model.classify(queries, budget=200))
+        seconds = min_thread_seconds(lambda model=model, queries=queries: model.classify(queries, budget=200))
         steps = model.classify(queries, budget=200).steps.sum()
         ns = seconds / steps * 1e9
         rows.append(
-            [f"one refinement, {called}", f"{ns:.0f} ns", f"<= {floors[name]} ns", f"{64_000 / ns:.0f} x the paper"]
+            [f"one refinement, {called}", f"{ns:.0f} ns", f"<= {bounds[name]} ns", f"{64_000 / ns:.0f} x the paper"]
         )
         rows.append(deadline_row(called, model, queries[:200]))
-        even = least(
+        even = min_thread_seconds(
             lambda model=model, queries=queries: model.classify(queries, budget=Budget(steps=200, seconds=1e6))
         )
         rows.append(
@@ -80,7 +80,7 @@ def refinements(names: list[str]) -> list[list[object]]:
 
 
 def deadline_row(called: str, model: BayesTreeClassifier, queries: np.ndarray) -> list[object]:
-    """The cost of looking at the clock inside the native loop: the same query with and without a far deadline."""
+    """Return the cost of checking the clock inside the native loop: the same query with and without a far deadline."""
     plain, timed = [], []
     for _ in range(7):
         for budget, into in ((Budget(steps=2000), plain), (Budget(steps=2000, seconds=1e6), timed)):
@@ -89,7 +89,7 @@ def deadline_row(called: str, model: BayesTreeClassifier, queries: np.ndarray) -
             taken = sum(query.refine(budget).steps for query in opened)
             into.append((time.thread_time() - started) / taken * 1e9)
     share = min(timed) / min(plain) - 1
-    return [f"  with a deadline to look at, {called}", f"{min(timed):.0f} ns", "<= + 1 %", f"{share:+.1%}"]
+    return [f"  with a deadline to check, {called}", f"{min(timed):.0f} ns", "<= + 1 %", f"{share:+.1%}"]
 
 
 def against_kde(names: list[str]) -> list[list[object]]:
@@ -98,15 +98,15 @@ def against_kde(names: list[str]) -> list[list[object]]:
         called, X, y = data(name)
         train_X, train_y, queries, truth = X[1000:], y[1000:], X[:1000], y[:1000]
         model = BayesTreeClassifier(n_jobs=1).fit(train_X, train_y)
-        ours = least(lambda model=model, queries=queries: model.predict(queries, budget=200))
-        theirs = least(lambda a=train_X, b=train_y, c=queries: kde_bayes(a, b, c, 0.05**0.5), repeats=1)
+        ours = min_thread_seconds(lambda model=model, queries=queries: model.predict(queries, budget=200))
+        theirs = min_thread_seconds(lambda a=train_X, b=train_y, c=queries: kde_bayes(a, b, c, 0.05**0.5), repeats=1)
         accuracy = (
             (model.predict(queries, budget=200) == truth).mean(),
             (np.unique(train_y)[kde_bayes(train_X, train_y, queries, 0.05**0.5)] == truth).mean(),
         )
         rows.append(
             [
-                f"rows/s at budget 200 against KernelDensity-Bayes, {called}",
+                f"records/s at budget 200 against KernelDensity-Bayes, {called}",
                 f"{1000 / ours:,.0f} : {1000 / theirs:,.0f}",
                 ">= 10 x",
                 f"{theirs / ours:.0f} x, accuracy {accuracy[0]:.1%} : {accuracy[1]:.1%}",
@@ -116,17 +116,19 @@ def against_kde(names: list[str]) -> list[list[object]]:
 
 
 def certification(names: list[str]) -> list[list[object]]:
-    """The label of the complete kernel density, proven early, beside computing all of it."""
+    """Return the cost of the label of the complete kernel density, proven early, compared with computing all of it."""
     rows: list[list[object]] = []
     for name in names:
         called, X, y = data(name)
         train_X, train_y, queries = X[1000:], y[1000:], X[:1000]
         model = BayesTreeClassifier(**PLAIN, refine_for="certificate", n_jobs=1).fit(train_X, train_y)
-        ours = least(lambda model=model, queries=queries: model.predict(queries, budget=10**9), repeats=3)
+        ours = min_thread_seconds(lambda model=model, queries=queries: model.predict(queries, budget=10**9), repeats=3)
         answer = model.classify(queries, budget=10**9)
         all_steps = model.set_params(refine_for="accuracy", decision="mixture").classify(queries[:100], budget=10**9)
-        exhausted = least(lambda model=model, few=queries[:100]: model.predict(few, budget=10**9), repeats=1) * 10
-        theirs = least(lambda a=train_X, b=train_y, c=queries: kde_bayes(a, b, c, 0.05**0.5), repeats=1)
+        exhausted = (
+            min_thread_seconds(lambda model=model, few=queries[:100]: model.predict(few, budget=10**9), repeats=1) * 10
+        )
+        theirs = min_thread_seconds(lambda a=train_X, b=train_y, c=queries: kde_bayes(a, b, c, 0.05**0.5), repeats=1)
         p50, p99 = np.percentile(answer.steps, [50, 99])
         rows.append(
             [
@@ -148,10 +150,10 @@ def one_record() -> list[list[object]]:
         query = per_call(lambda model=model, record=record: model.query(record).label)
         river = per_call(lambda model=model, as_dict=as_dict: model.predict_one(as_dict))
         learn = per_call(lambda model=model, as_dict=as_dict, label=y[0]: model.learn_one(as_dict, label), calls=300)
-        row = record[np.newaxis]
+        batch = record[np.newaxis]
         naive = GaussianNB().fit(X[1000:], y[1000:])
         forest = RandomForestClassifier(100, random_state=0, n_jobs=1).fit(X[1000:6000], y[1000:6000])
-        peers = per_call(lambda: naive.predict(row), 300), per_call(lambda: forest.predict(row), 20)
+        peers = per_call(lambda: naive.predict(batch), 300), per_call(lambda: forest.predict(batch), 20)
         rows += [
             [
                 f"query(x) and its label at budget 0, {called}",
@@ -166,14 +168,14 @@ def one_record() -> list[list[object]]:
 
 
 def per_call(work: Callable[[], object], calls: int = 2000) -> float:
-    return least(lambda: [work() for _ in range(calls)], repeats=20) / calls * 1e6
+    return min_thread_seconds(lambda: [work() for _ in range(calls)], repeats=20) / calls * 1e6
 
 
 def construction(names: list[str]) -> list[list[object]]:
     rows: list[list[object]] = []
     for name in names:
         called, X, y = data(name)
-        threads, floor = (2, 12.0) if name == "covtype" else (1, 0.3)
+        threads, bound = (2, 12.0) if name == "covtype" else (1, 0.3)
         clock = time.process_time if threads == 1 else time.perf_counter
         started = clock()
         BayesTreeClassifier(**PLAIN, n_jobs=threads).fit(X, y)
@@ -182,15 +184,15 @@ def construction(names: list[str]) -> list[list[object]]:
             [
                 f"EMTopDown, {called}, {threads} thread(s)",
                 f"{seconds:.2f} s",
-                f"<= {floor} s",
-                f"{len(X) / seconds:,.0f} objects/s",
+                f"<= {bound} s",
+                f"{len(X) / seconds:,.0f} records/s",
             ]
         )
     return rows
 
 
 def choosing(names: list[str]) -> list[list[object]]:
-    """What `fit` takes by default, with everything that it tries out, on all cores."""
+    """Return the time of `fit` by default, everything that it tries included, on all cores."""
     rows: list[list[object]] = []
     for name in names:
         called, X, y = data(name)
@@ -200,8 +202,9 @@ def choosing(names: list[str]) -> list[list[object]]:
         started = time.perf_counter()
         RandomForestClassifier(100, random_state=0, n_jobs=-1).fit(X, y)
         theirs = time.perf_counter() - started
-        plan = f"{model.plan_.metric}, {model.plan_.bandwidth}, {model.plan_.decision}, {model.plan_.root_weight}"
-        rows.append([f"fit, {called}: {plan}", f"{seconds:.1f} s", "", f"RandomForest {theirs:.1f} s"])
+        recipe = model.recipe_
+        chosen = f"{recipe.metric}, {recipe.bandwidth}, {recipe.decision}, {recipe.root_weight}"
+        rows.append([f"fit, {called}: {chosen}", f"{seconds:.1f} s", "", f"RandomForest {theirs:.1f} s"])
     return rows
 
 
@@ -212,7 +215,7 @@ def other_constructions() -> list[list[object]]:
         started = time.process_time()
         BayesTreeClassifier(**PLAIN, construction=name, n_jobs=1).fit(X, y)
         seconds = time.process_time() - started
-        rows.append([f"{name}, {called}, 1 thread", f"{seconds:.2f} s", "<= 2 s", f"{len(X) / seconds:,.0f} objects/s"])
+        rows.append([f"{name}, {called}, 1 thread", f"{seconds:.2f} s", "<= 2 s", f"{len(X) / seconds:,.0f} records/s"])
     return rows
 
 
@@ -239,17 +242,17 @@ def opening() -> list[list[object]]:
         read = min_seconds(lambda: load(path).query(X[0]).refine(20).label, 3, time.perf_counter)
     return [
         [
-            f"open a {megabytes:.0f} MB model mapped and answer once",
+            f"open a {megabytes:.0f} MB model mapped and classify one record",
             f"{seconds * 1e3:.1f} ms",
             "<= 5 ms",
-            f"read whole {read * 1e3:.0f} ms",
+            f"not mapped {read * 1e3:.0f} ms",
         ]
     ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--full", action="store_true", help="with covtype, 500,000 objects (a minute more)")
+    parser.add_argument("--full", action="store_true", help="with covtype, 500,000 records (a minute more)")
     names = ["pendigits", "letter", *(["covtype"] if parser.parse_args().full else [])]
     rows = [
         *refinements(names),
@@ -263,7 +266,7 @@ def main() -> None:
     rows += [*overshoot(), *opening()]
     print_table(
         "Bayes tree: speed",
-        ["what", "measured", "floor", "for comparison"],
+        ["what", "measured", "bound", "for comparison"],
         rows,
         [machine(), "the paper's refinement: 64,000 ns"],
     )

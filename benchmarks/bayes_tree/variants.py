@@ -1,10 +1,10 @@
-"""Every improvement of BT* for itself, and ours, on the eight data sets of the papers' kind, beside other classifiers.
+"""Accuracy of every improvement of BT*, of ours and of other classifiers on eight data sets like those of the papers.
 
     python -m benchmarks.bayes_tree.variants [--sets letter,vowel] [--folds 4] [--queries 600]
 
-Stratified folds (seed 1); up to so many test records of each are asked, 200 steps each. Cells are avg / max / mon in
-percent, as defined in section 4 of the paper; other classifiers have one figure, their accuracy. Data come from
-ANYSTREAM_DATA; sets that are not there are left out.
+Stratified folds (seed 1); up to `--queries` test records of each are classified, 200 steps each. Cells are avg / max /
+mon in percent, as defined in section 4 of the paper; other classifiers have one figure, their accuracy. Data come from
+ANYSTREAM_DATA; missing data sets are skipped.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ VARIANTS = {
     "EM + MM (m = 1)": _PAPER | {"margin_levels": 1},
     "EM + ENS": {"bandwidth": "langley"},
     "EM + NN": {"bandwidth": "langley", "decision": "nearest"},
-    "BT* to the letter": {},
+    "BT* as published": {},
 }
 """Changes to `BayesTreeClassifier.bt_star`: single improvements over a baseline."""
 
 PLAIN = {"metric": None, "root_model": None}
-"""Nothing is chosen or learned beside the trees."""
+"""Parameters with which nothing but the trees is chosen or learned."""
 
 OURS = {
-    "ours, trees alone, diagonal": PLAIN | {"covariance": "diagonal"},
-    "ours, trees alone": PLAIN,
+    "ours, trees only, diagonal": PLAIN | {"covariance": "diagonal"},
+    "ours, trees only": PLAIN,
     'ours, metric="whiten"': PLAIN | {"metric": "whiten"},
     'ours, root_model="auto"': PLAIN | {"root_model": "auto"},
     'ours, metric="auto"': PLAIN | {"metric": "auto"},
@@ -66,11 +66,11 @@ NOTES = [
     "NN on EM: the paper loses 46 points on page-blocks; here nothing, since densities do not underflow",
     "static mixtures: MM gains on every set with 7 components, with 49 on most, as in the paper's Figure 7",
 ]
-"""What comes out otherwise than in the paper, or as there, in the run with 2 folds that the notes were written after."""
+"""Findings that agree with the paper or differ from it, in the run with 2 folds that the notes describe."""
 
 
 class KernelDensityBayes:
-    """scikit-learn's KernelDensity for each class on standardised data, Scott's bandwidth."""
+    """Bayes classifier over scikit-learn's KernelDensity for each class on standardised data, Scott's bandwidth."""
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> KernelDensityBayes:
         self.scaler = StandardScaler().fit(X)
@@ -98,30 +98,30 @@ PEERS: dict[str, Callable[[], object]] = {
 
 
 def folds_of(name: str, folds: int, queries: int) -> list[tuple[np.ndarray, ...]]:
-    """Training and test parts."""
+    """Return training and test parts of the first folds."""
     found = load_dataset(name)
     X, y = np.asarray(found.X, dtype=np.float64), found.y
     parts = []
     for number, (train, test) in enumerate(StratifiedKFold(4, shuffle=True, random_state=1).split(X, y)):
         if number < folds:
-            asked = np.random.default_rng(number).permutation(test)[:queries]
-            parts.append((X[train], y[train], X[asked], y[asked]))
+            chosen = np.random.default_rng(number).permutation(test)[:queries]
+            parts.append((X[train], y[train], X[chosen], y[chosen]))
     return parts
 
 
 def available_folds(names: Iterable[str], folds: int, queries: int) -> dict[str, list[tuple[np.ndarray, ...]]]:
-    """The parts of those sets that are there."""
+    """Return the parts of the available data sets."""
     data = {}
     for name in names:
         try:
             data[name] = folds_of(name, folds, queries)
         except DatasetNotFoundError:
-            print(f"{name} is not in ANYSTREAM_DATA: left out", file=sys.stderr)
+            print(f"{name} is not in ANYSTREAM_DATA: skipped", file=sys.stderr)
     return data
 
 
 def cell(make: Callable[[], object], parts: list[tuple[np.ndarray, ...]]) -> tuple[str, np.ndarray]:
-    """avg / max / mon of an anytime classifier, the accuracy of another; and (avg, at 0, at 200) or the accuracy."""
+    """Return avg / max / mon of an anytime classifier, or the accuracy of another; and (avg, at 0, at 200) or the accuracy."""
     models = [make().fit(X, y) for X, y, _, _ in parts]
     if not hasattr(models[0], "staged_predict"):
         accuracy = 100 * np.mean([(m.predict(Q) == z).mean() for m, (_, _, Q, z) in zip(models, parts, strict=True)])
@@ -133,12 +133,12 @@ def cell(make: Callable[[], object], parts: list[tuple[np.ndarray, ...]]) -> tup
 
 
 def candidates() -> dict[str, Callable[[], object]]:
-    all_: dict[str, Callable[[], object]] = {}
+    makers: dict[str, Callable[[], object]] = {}
     for name, changes in VARIANTS.items():
-        all_[name] = lambda changes=changes: BayesTreeClassifier.bt_star(**changes)
+        makers[name] = lambda changes=changes: BayesTreeClassifier.bt_star(**changes)
     for name, changes in OURS.items():
-        all_[name] = lambda changes=changes: BayesTreeClassifier(**changes)
-    return all_ | PEERS
+        makers[name] = lambda changes=changes: BayesTreeClassifier(**changes)
+    return makers | PEERS
 
 
 def main() -> None:
@@ -147,13 +147,13 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=4)
     parser.add_argument("--queries", type=int, default=600)
     parser.add_argument("--only", default="", help="only the rows whose name contains this")
-    asked = parser.parse_args()
-    data = available_folds(asked.sets.split(","), asked.folds, asked.queries)
+    arguments = parser.parse_args()
+    data = available_folds(arguments.sets.split(","), arguments.folds, arguments.queries)
     if not data:
         return
     rows, figures = [], {}
     for name, make in candidates().items():
-        if asked.only not in name:
+        if arguments.only not in name:
             continue
         cells = [cell(make, parts) for parts in data.values()]
         figures[name] = np.array([values for _, values in cells])
@@ -161,7 +161,7 @@ def main() -> None:
         rows.append([name, *(text for text, _ in cells), f"{mean[0]:.2f}", f"{mean[1]:.2f}", f"{mean[2]:.2f}"])
         print(*rows[-1], sep=" | ", file=sys.stderr, flush=True)  # a row at a time: the whole takes a while
     print_table(
-        f"avg / max / mon over 200 steps, {asked.folds} of 4 folds, up to {asked.queries} queries each ({machine()})",
+        f"avg / max / mon over 200 steps, {arguments.folds} of 4 folds, up to {arguments.queries} queries each ({machine()})",
         ["variant", *data, "mean avg", "mean at 0", "mean at 200"],
         rows,
         NOTES,

@@ -100,7 +100,7 @@ DAMAGES = {
 def test_a_damaged_file_raises_an_error_that_names_it(saved, tmp_path, damage, mmap):
     path = rewrite(saved[1], tmp_path / "damaged.safetensors", DAMAGES[damage])
     if mmap and damage == "a record of no class":
-        with pytest.raises(ValueError, match="object 5 is of class 77"):  # found when the model is to learn
+        with pytest.raises(ModelFileError, match="5 is of class 77"):  # found before the model learns
             load(path, mmap=True).partial_fit(*labelled(5))
         return
     with pytest.raises(ModelFileError, match=re.escape(str(path))):
@@ -138,7 +138,7 @@ def test_a_tree_with_a_cycle_ends_with_an_error(saved, child_offsets, tmp_path):
         blob[inner] = 0
 
     path = rewrite(saved[1], tmp_path / "cycle.safetensors", damage)
-    with pytest.raises(ModelFileError, match=r"circle|hangs in"):
+    with pytest.raises(ModelFileError, match=r"circle|cycle|hangs in"):
         load(path, mmap=True).predict(labelled(5)[0], budget=10**9)
     with pytest.raises(ModelFileError):
         load(path)
