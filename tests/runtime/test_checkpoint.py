@@ -78,7 +78,7 @@ def test_a_run_that_crashes_anywhere_continues_even_if_records_overtake_each_oth
 
 def test_pending_labels_their_counts_and_unlearned_records_survive_a_crash(tmp_path):
     X, y = data(60)
-    pairs = [(f"r{i}", int(y[i])) for i in range(0, 60, 2)] + [("nobody", 1)]
+    pairs = [(f"r{i}", int(y[i])) for i in range(0, 60, 2)] + [("unknown", 1)]
 
     def run(folder, sink, crash_at=None):
         checkpoint = CheckpointFolder(folder, every_records=10, every_s=1e9)

@@ -119,7 +119,7 @@ class Schema:
         label, key, time : str, optional
             Columns with a meaning of their own.
         ignore : sequence of str
-            Columns that are no input of the model.
+            Columns that the model does not use.
         """
         for name in (label, key, time, *ignore):
             if name is not None and name not in table:

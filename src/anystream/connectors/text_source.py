@@ -66,7 +66,7 @@ class TextSource(ABC):
             self.schema,
             table,
             np.array([line.offset for line in kept], dtype=np.int64),
-            default_key=np.array([line.number for line in kept]),
+            default_key=np.array([line.number for line in kept], dtype=np.int64),
             line=lambda row: kept[row].number,
             show=lambda row: _decode(kept[row].text),
         )

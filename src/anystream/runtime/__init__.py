@@ -1,8 +1,8 @@
 """Stream runtime: classifies every record by its deadline and accounts for each of them.
 
 A `Source` gives records, a bounded `RecordQueue` holds them, a scheduler gives each batch its budget, a classifier
-classifies it, a `Sink` takes the answers, and the source is told up to where everything is safe. Models and connectors
-are used through protocols only; this package imports neither.
+classifies it, a `Sink` takes the answers, and everything that is safe is acknowledged to the source. Models and
+connectors are used through protocols only; this package imports neither.
 """
 
 from anystream.runtime.checkpoint import CheckpointError, CheckpointFolder, RunState

@@ -92,7 +92,8 @@ class Engine:
     max_records : int, default=16384
         Maximum number of records in a batch.
     strict : bool, default=False
-        Raise `BadRecordError` at the first record that cannot be read or classified, instead of going on.
+        Raise `BadRecordError` at the first record that cannot be read or classified, or label record that cannot be
+        read, instead of continuing with the next.
     observer : callable, optional
         Called with a `Turn` after every turn.
 

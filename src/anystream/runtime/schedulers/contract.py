@@ -44,7 +44,7 @@ class SchedulerContext:
     def records_for(self, steps: float) -> int:
         """Return how many records make a batch of the wanted duration at `steps` each.
 
-        At least as many that the cost of the call itself is no more than half of the whole.
+        Enough that the cost of the call itself is at most half of the whole.
         """
         seconds = max(self.batch_s - self.cost.call_s, self.cost.call_s)
         each_s = self.cost.record_s + steps * self.cost.step_s
