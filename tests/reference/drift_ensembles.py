@@ -1,23 +1,23 @@
-"""The ensembles as their papers tell them, with plain lists; `make()` gives a fresh member with fit/learn/proba."""
+"""The ensembles as in their papers, with plain lists; `make()` returns a new member with fit, learn and proba."""
 
 import numpy as np
 
 
 class SlowDynamicWeightedMajority:
-    """Kolter and Maloof, Figure 1: one record at a time, every expert asked every time."""
+    """Kolter and Maloof, Figure 1: one record at a time."""
 
     def __init__(self, make, n_classes, beta, theta, period):
         self.make, self.n_classes = make, n_classes
         self.beta, self.theta, self.period = beta, theta, period
         self.experts, self.weights, self.i = [make()], [1.0], 0
 
-    def answer(self, x):
+    def votes(self, x):
         votes = [0.0] * self.n_classes
         for expert, weight in zip(self.experts, self.weights, strict=True):
-            votes[self.said(expert, x)] += weight
+            votes[self.prediction(expert, x)] += weight
         return votes
 
-    def said(self, expert, x):
+    def prediction(self, expert, x):
         return int(expert.proba(x[np.newaxis], self.n_classes)[0].argmax())
 
     def learn(self, x, y):
@@ -25,10 +25,10 @@ class SlowDynamicWeightedMajority:
         if self.i % self.period == 0 and self.i > 1:
             votes = [0.0] * self.n_classes
             for j, expert in enumerate(self.experts):
-                said = self.said(expert, x)
-                if said != y:
+                predicted = self.prediction(expert, x)
+                if predicted != y:
                     self.weights[j] *= self.beta
-                votes[said] += self.weights[j]
+                votes[predicted] += self.weights[j]
             top = max(self.weights)
             both = [(e, w / top) for e, w in zip(self.experts, self.weights, strict=True) if w / top >= self.theta]
             self.experts, self.weights = [e for e, _ in both], [w for _, w in both]
@@ -77,37 +77,16 @@ class SlowWCEA:
         return total / total.sum(axis=1, keepdims=True)
 
 
-def quality(shares, said, truth):
+def quality(shares, predicted, truth):
     """Street and Kim's quality of a member, record by record."""
     total = 0.0
-    for votes, s, t in zip(shares, said, truth, strict=True):
+    for votes, p, t in zip(shares, predicted, truth, strict=True):
         first, second = sorted(votes, reverse=True)[:2]
         ensemble = list(votes).index(max(votes))
-        if s == t and ensemble == t:
+        if p == t and ensemble == t:
             total += 1 - abs(first - second)
-        elif s == t:
+        elif p == t:
             total += 1 - abs(first - votes[t])
         else:
-            total -= 1 - abs(votes[t] - votes[s])
+            total -= 1 - abs(votes[t] - votes[p])
     return total
-
-
-def information_gain(rows, labels, least):
-    """The best (gain, feature) over all thresholds, by counting; None if no cut is allowed."""
-
-    def entropy(part):
-        if len(part) == 0:
-            return 0.0
-        shares = np.bincount(part) / len(part)
-        return -len(part) * sum(p * np.log(p) for p in shares if p > 0)
-
-    best = None
-    for j in range(rows.shape[1]):
-        for threshold in sorted(set(rows[~np.isnan(rows[:, j]), j]))[:-1]:
-            left = rows[:, j] <= threshold
-            if min(left.sum(), (~left).sum()) < least:
-                continue
-            gain = entropy(labels) - entropy(labels[left]) - entropy(labels[~left])
-            if best is None or gain > best[0]:
-                best = gain, j
-    return best

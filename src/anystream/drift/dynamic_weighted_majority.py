@@ -115,7 +115,8 @@ class DynamicWeightedMajority(SaveableMetaClassifier):
 
     def learn_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Learn records; between two tests the experts only learn, so they get all these records in one call."""
-        self.experts_ = tuple(expert.writable(len(numbers), n_classes) for expert in self.experts_)
+        if self.experts_ and self.experts_[0].needs_copy(len(numbers), n_classes):
+            self.experts_ = tuple(expert.copy() for expert in self.experts_)  # the old ones are restored on errors
         if not self.experts_:
             self._add_expert()
             self._teach(records[:1], numbers[:1], n_classes)

@@ -22,7 +22,6 @@ from anystream.drift.drift_classifier import without_steps
 from anystream.drift.flat_tree import FlatTree
 from anystream.drift.gaussian_moments import GaussianMoments
 from anystream.drift.gaussian_naive_bayes import GaussianNaiveBayes
-from anystream.estimators.classifier import IncrementalClassifier
 from anystream.estimators.parameters import check_positive
 
 
@@ -49,13 +48,16 @@ class Member(ABC):
         """Whether the member can learn records of this class."""
         return True
 
-    def writable(self, n_records: int, n_classes: int) -> Member:
-        """Return a member that may learn while this one stays unchanged, in case the call of the ensemble fails.
+    def needs_copy(self, n_records: int, n_classes: int) -> bool:
+        """Whether a copy of the member must learn in its place, because learning can fail and be rolled back.
 
-        It is this member itself where no copy is needed. `n_records` is the size of the batch that the ensemble was
-        given, `n_classes` the number of classes after it.
+        `n_records` is the size of the batch that the ensemble was given, `n_classes` the number of classes after it.
         """
-        return self
+        return True
+
+    def copy(self) -> Member:
+        """Return a member that can learn while this one stays unchanged."""
+        return copy.deepcopy(self)
 
     # -- classifying -------------------------------------------------------------------------------------------------
 
@@ -119,10 +121,6 @@ class EstimatorMember(Member):
         """Whether the class was among those of the first call of `partial_fit`, or there was no call yet."""
         return self.n_features == 0 or number in self.estimator.classes_
 
-    def writable(self, n_records: int, n_classes: int) -> Member:
-        """Return a deep copy: an estimator of a user can fail at any record, after others have learned it."""
-        return self._with_estimator(copy.deepcopy(self.estimator))
-
     def proba(self, records: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
         """Return probabilities, 1 for the predicted class if the estimator has none; 0 for unknown classes."""
         known = self._known_columns(records)
@@ -174,16 +172,17 @@ class AnytimeMember(EstimatorMember):
         """Return True."""
         return True
 
-    def writable(self, n_records: int, n_classes: int) -> Member:
-        """Return a snapshot, or this member if one record is learned by a classifier that rolls back by itself.
+    def needs_copy(self, n_records: int, n_classes: int) -> bool:
+        """Return False if one record is learned by a classifier of anystream, which rolls back by itself.
 
         Members of one ensemble have the same parameters. So a record that they cannot learn is rejected by the first of
-        them, before any has learned it. This does not hold for ensembles inside an ensemble, whose chunks end at
-        different records.
+        them, before any has learned it. This does not hold for classifiers of a user, nor for ensembles of them.
         """
-        rolls_back = isinstance(self.estimator, IncrementalClassifier) and not hasattr(self.estimator, "estimator")
-        if n_records == 1 and rolls_back and self.n_features:
-            return self
+        ours = type(self.estimator).__module__.startswith("anystream.")
+        return n_records > 1 or not ours or hasattr(self.estimator, "estimator")
+
+    def copy(self) -> Member:
+        """Return a member with a copy of the classifier; native memory is shared until one of the two learns."""
         return self._with_estimator(copy_model(self.estimator))
 
     def proba(self, records: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
@@ -267,16 +266,19 @@ class MomentsMember(Member):
 
     def learn(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Add records to the moments."""
-        self.moments = self.moments.with_shape(n_classes, records.shape[1])
+        if self.moments.mean.shape != (n_classes, records.shape[1]):
+            self.moments = self.moments.with_shape(n_classes, records.shape[1])
         self.moments.learn(records, numbers)
 
-    def writable(self, n_records: int, n_classes: int) -> Member:
-        """Return a copy, or this member for one record of a known class: learning it cannot fail after validation.
+    def needs_copy(self, n_records: int, n_classes: int) -> bool:
+        """Return False for one record of a known class: learning it cannot fail after validation.
 
         A batch is learned in several calls of `learn`, between which the user can interrupt it.
         """
-        if n_records == 1 and n_classes == len(self.moments.count):
-            return self
+        return n_records > 1 or n_classes != len(self.moments.count)
+
+    def copy(self) -> Member:
+        """Return a member with a copy of the moments."""
         return MomentsMember(self.moments.copy())
 
     def proba(self, records: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
@@ -318,5 +320,5 @@ def first_columns(records: NDArray[np.float64], n_columns: int) -> NDArray[np.fl
 
 
 def copy_model(model: Any) -> Any:
-    """Return a copy of an anytime classifier that can learn without changing it; native memory is shared until then."""
+    """Return a copy of an anytime classifier that can learn without changing it."""
     return model.snapshot() if hasattr(model, "snapshot") else copy.deepcopy(model)

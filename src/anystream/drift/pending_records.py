@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,8 @@ from anystream.drift.columns import stack_records
 _MAX_BLOCKS = 256
 
 
-@dataclass(frozen=True, eq=False)
-class PendingRecords:
-    """Labelled records in the order of their arrival. It never changes: adding records returns a new one.
+class PendingRecords(NamedTuple):
+    """Labelled records in the order of their arrival. Adding records returns a new object.
 
     Parameters
     ----------

@@ -102,7 +102,8 @@ class ResetOnDrift(MetaClassifier):
         for record, number in zip(records, numbers.tolist(), strict=True):
             member, single = self._member, record[np.newaxis]
             if member is not None:
-                self._detector.update(int(member.predict(single, n_classes)[0] != number))
+                predicted = member.proba(single, n_classes)[0].argmax()
+                self._detector.update(int(predicted != number))
             self.n_records_ += 1
             newest.append((record.copy(), number))
             if member is not None and self._detector.drift_detected:
@@ -121,11 +122,14 @@ class ResetOnDrift(MetaClassifier):
         Neither is copied if nothing can fail after validation: one record, our naive Bayes, and one of river's
         detectors, which accept every 0 and 1.
         """
-        member = None if self._member is None else self._member.writable(n_records, n_classes)
-        cannot_fail = isinstance(member, MomentsMember) and member is self._member and isinstance(self.detector, str)
-        if not cannot_fail:
+        member = self._member
+        if member is None:
+            return
+        copied = member.needs_copy(n_records, n_classes)
+        if copied:
+            self._member = member.copy()
+        if copied or not (isinstance(member, MomentsMember) and isinstance(self.detector, str)):
             self._detector = copy.deepcopy(self._detector)
-        self._member = member
 
     def _train_member(self, labelled: Iterable[tuple[NDArray[np.float64], int]], n_classes: int) -> Member:
         records, numbers = zip(*labelled, strict=True)

@@ -107,7 +107,8 @@ def _add_to_leaf(
     leaf.n_declined = leaf.n_declined + 1 if leaf.hit_rate < leaf.best_hit_rate - settings.decline else 0
     leaf.n_untested += 1
     leaf.window.add(record, number, n_learned)
-    leaf.counts += [0] * (number + 1 - len(leaf.counts))
+    if number >= len(leaf.counts):
+        leaf.counts += [0] * (number + 1 - len(leaf.counts))
     leaf.counts[number] += 1
     size = len(leaf.window)
     if leaf.n_declined > 4 + math.sqrt(size):

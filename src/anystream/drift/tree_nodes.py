@@ -111,7 +111,7 @@ class Split:
 
     def child(self, record: NDArray[np.float64]) -> Leaf | Split:
         """Return the side of a record; a feature that it lacks is missing."""
-        return self.left if self.feature < len(record) and record[self.feature] <= self.threshold else self.right
+        return self.left if self.feature < len(record) and record.item(self.feature) <= self.threshold else self.right
 
     def copy(self) -> Split:
         """Return a split that can learn while this one stays unchanged, with the same children."""

@@ -253,5 +253,7 @@ class WCEA(MergeableMixin, ChunkEnsemble):
         arrays = self.restore_chunks(own, specs)
         if not 1 <= len(members) <= self.capacity:
             raise ModelFileError(f"{file.path}: has {len(members)} members; save the model again")
+        if np.isinf(arrays["newest_records"]).any():
+            raise ModelFileError(f"{file.path}: a record holds an infinite value; save the model again")
         self.committee_ = Committee(members, arrays["weights"].copy())
         self._newest_chunk = arrays["newest_records"].copy(), arrays["newest_numbers"].copy()
