@@ -22,7 +22,7 @@ from bayes_tree.plain import plain
         ({"inner_variance": "min"}, "inner_variance is 'min'; use one of 'max', 'plain'"),
         ({"construction": "magic"}, "construction is 'magic'; use one of 'em_top_down', 'goldberger'"),
         ({"decision": "vote"}, "decision is 'vote'; use one of 'auto', 'ensemble', 'mixture', 'nearest'"),
-        ({"descent": "random"}, "descent is 'random'; use one of global_best, breadth_first, depth_first"),
+        ({"descent": "random"}, "descent is 'random'; use one of 'global_best', 'breadth_first', 'depth_first'"),
         ({"refined_classes": 0}, "refined_classes is 0; use a whole number from 1 on"),
         ({"refined_classes": [2]}, r"refined_classes is \[2\]; use a whole number from 1 on"),
         ({"refine_for": "speed"}, "refine_for is 'speed'; use one of 'accuracy', 'certificate'"),

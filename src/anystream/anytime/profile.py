@@ -11,7 +11,6 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.isotonic import isotonic_regression
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -52,6 +51,8 @@ class PerformanceProfile:
     envelope: NDArray[np.float64] = field(init=False)
 
     def __post_init__(self) -> None:
+        from sklearn.isotonic import isotonic_regression  # here: importing anystream.anytime stays quick
+
         curve = AnytimeCurve(self.stages, self.accuracy, self.n_records)  # checks the arrays and makes them read-only
         smoothed = (curve.accuracy * self.n_records + 1.0) / (self.n_records + 2.0)
         arrays = {

@@ -89,7 +89,7 @@ def train_root_model(
     forest.train_root_model(
         recipe.margin_kappa,
         recipe.margin_lambda,
-        max_records,
+        max_records=max_records,
         iterations=margin_iterations,
         seed=recipe.seed,
         threads=threads,

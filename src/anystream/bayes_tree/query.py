@@ -16,11 +16,6 @@ class BayesTreeQuery(BytesQuery):
     _native: BayesQuery
 
     @property
-    def certified(self) -> bool:
-        """Whether no further refinement could change the label."""
-        return self._native.certified
-
-    @property
     def proba_bounds(self) -> NDArray[np.float64]:
         """Bounds on the probabilities of the exhausted query: a row (minimum, maximum) per class of `classes_`.
 

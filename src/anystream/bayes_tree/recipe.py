@@ -34,6 +34,7 @@ MAX_FULL_FEATURES = 256
 """With more features full covariances are too large to be useful."""
 
 _INNER_VARIANCES = ("max", "plain")
+_DESCENTS = ("global_best", "breadth_first", "depth_first")
 _BLOCK_SIZES: dict[object, int] = {"full": 0, "diagonal": 1}  # in native code: 0 is all features
 _NAMED_K: dict[object, int] = {"auto": 0, "published": -1}  # in native code
 
@@ -183,12 +184,13 @@ def query_settings(
     root_weight : float or None
         Vote of the root model.
     """
+    check_choice("descent", descent, _DESCENTS)
+    check_choice("decision", decision, DECISIONS)
     certify = check_choice("refine_for", refine_for, ("accuracy", "certificate")) == "certificate"
     if certify:
         _check_certifiable(descent, refined_classes, decision)
-    k = _NAMED_K[refined_classes] if isinstance(refined_classes, str) and refined_classes in _NAMED_K else None
-    if k is None:
-        k = check_int("refined_classes", refined_classes, 1)
+    named = isinstance(refined_classes, str) and refined_classes in _NAMED_K
+    k = _NAMED_K[refined_classes] if named else check_int("refined_classes", refined_classes, 1)
     return BayesQuerySettings(descent, decision, k, root_weight or 0.0, certify=certify)
 
 

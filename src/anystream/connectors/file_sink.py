@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -106,19 +106,10 @@ class JsonLinesSink(_AnswerFile):
 
     def _format_lines(self, answers: AnsweredRecords) -> Sequence[str]:
         texts = self._texts
-        columns = zip(
-            _format_keys(answers.key, json.dumps),
-            answers.label.tolist(),
-            answers.proba.max(axis=1).round(6).tolist(),
-            answers.steps.tolist(),
-            answers.certified.tolist(),
-            answers.late.tolist(),
-            strict=True,
-        )
         lines = [
             f'{{"key": {key}, "label": {texts[label]}, "confidence": {confidence!r}, "steps": {steps}, '
             f'"certified": {"true" if certified else "false"}, "late": {"true" if late else "false"}}}\n'
-            for key, label, confidence, steps, certified, late in columns
+            for key, label, confidence, steps, certified, late in _answer_rows(answers, json.dumps)
         ]
         if self._proba:
             names = [json.dumps(str(label)) for label in answers.classes.tolist()]
@@ -151,18 +142,9 @@ class CsvSink(_AnswerFile):
 
     def _format_lines(self, answers: AnsweredRecords) -> Sequence[str]:
         texts = self._texts
-        columns = zip(
-            _format_keys(answers.key, self._format_value),
-            answers.label.tolist(),
-            answers.proba.max(axis=1).round(6).tolist(),
-            answers.steps.tolist(),
-            answers.certified.tolist(),
-            answers.late.tolist(),
-            strict=True,
-        )
         lines = [
             f"{key},{texts[label]},{confidence!r},{steps},{int(certified)},{int(late)}\n"
-            for key, label, confidence, steps, certified, late in columns
+            for key, label, confidence, steps, certified, late in _answer_rows(answers, self._format_value)
         ]
         if self._proba:
             lines = [
@@ -189,6 +171,19 @@ class DeadLetterFile(_LineFile):
             members = {"line": found.line, "key": _to_plain(found.key), "reason": found.reason, "record": found.record}
             line = json.dumps({name: value for name, value in members.items() if value is not None}, ensure_ascii=False)
             self._file.write(line.encode("utf-8", "surrogatepass") + b"\n")
+
+
+def _answer_rows(answers: AnsweredRecords, format_key: Callable[[Any], str]) -> Iterator[tuple[Any, ...]]:
+    """Yield key as text, label, confidence, steps, certified and late of each record."""
+    return zip(
+        _format_keys(answers.key, format_key),
+        answers.label.tolist(),
+        answers.proba.max(axis=1).round(6).tolist(),
+        answers.steps.tolist(),
+        answers.certified.tolist(),
+        answers.late.tolist(),
+        strict=True,
+    )
 
 
 def _format_keys(keys: NDArray[Any], format_value: Callable[[Any], str]) -> list[str]:

@@ -158,7 +158,7 @@ class IncrementalClassifier(TrainedClassifier, RiverMixin, abstract=True):
             records, labels = self.validate_training(X, y, reset=first)
             if first:
                 self.set_columns()
-                self.reset(self.n_features_in_)
+                self.reset(getattr(self, "n_features_in_", 0))  # texts have no features
             known = getattr(self, "classes_", None)
             if classes is not None:
                 known = extend_classes(known, classes)

@@ -20,6 +20,10 @@ class NativeState(Protocol):
         """Steps taken so far."""
 
     @property
+    def certified(self) -> bool:
+        """Whether no further step could change the label."""
+
+    @property
     def exhausted(self) -> bool:
         """Whether no step is left."""
 
@@ -77,7 +81,7 @@ class NativeQuery(Query):
     @property
     def certified(self) -> bool:
         """Whether no further step could change the label."""
-        return bool(self._native.exhausted)
+        return bool(self._native.certified)
 
     @property
     def exhausted(self) -> bool:

@@ -19,7 +19,7 @@ from anystream.estimators.merging import MergeableMixin
 from anystream.estimators.native_batch import fill_batch, fill_stages
 from anystream.estimators.native_query import BytesQuery, check_bytes_state
 from anystream.estimators.parameters import check_int, resolve_threads
-from anystream.estimators.saving import ModelState, SaveableMixin
+from anystream.estimators.saving import ModelState, SaveableMixin, name_file_in_errors
 from anystream.model_file import ArraySpec, ModelFile, check_arrays
 
 
@@ -139,12 +139,12 @@ class StreamClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier, abs
         d, n_classes = self.n_features_in_, len(self.classes_)
         arrays, _ = check_arrays(file, self.array_specs, {"d": d, "classes": n_classes})
         flat = {name: array.reshape(-1) for name, array in arrays.items()}
+        with name_file_in_errors(type(self), file):
+            settings = self.model_settings()
         try:
-            self.model_ = self.native_model.from_arrays(self.model_settings(), d, n_classes, flat)
-        except (ModelFileError, ValueError) as error:
-            raise ModelFileError(
-                f"{file.path}: {error}; restore the file from a copy or save the model again"
-            ) from None
+            self.model_ = self.native_model.from_arrays(settings, d, n_classes, flat)
+        except ModelFileError as error:
+            raise ModelFileError(f"{file.path}: {error}") from None
 
 
 def _shape(spec: ArraySpec, d: int) -> tuple[int, ...]:

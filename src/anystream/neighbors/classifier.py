@@ -17,7 +17,6 @@ from anystream.anytime.stages import check_stages
 from anystream.estimators.classifier import IncrementalClassifier
 from anystream.estimators.merging import MergeableMixin
 from anystream.estimators.parameters import check_int, resolve_threads
-from anystream.estimators.rollback import rollback_on_error
 from anystream.estimators.saving import ModelState, SaveableMixin, name_file_in_errors
 from anystream.model_file import ModelFile, ModelFileError
 from anystream.neighbors.categories import encode_categories, encode_named_record
@@ -178,26 +177,6 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
         recipe, threads = self._resolve_recipe(self._n_features()), resolve_threads(self.n_jobs)
         self.exemplars_, self.trimmed_profile_ = fit_exemplars(recipe, records, numbers, n_classes, threads)
         self.recipe_ = recipe
-
-    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Insert exemplars one by one; the first call starts a new model. If it fails, the model stays as it was.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_records, n_features), or list of texts or objects
-            Training records as the distance takes them, the oldest first.
-        y : array-like of shape (n_records,)
-            Their classes; new ones may appear at any time.
-        classes : array-like, optional
-            Classes that may appear later, so that `classes_` is complete from the start.
-        """
-        if hasattr(self, "classes_") or self._record_type() in _VECTORS:
-            return super().partial_fit(X, y, classes)
-        with rollback_on_error(self):
-            self.n_features_in_ = 0  # the template passes it to `reset`; records of this type have no features
-            super().partial_fit(X, y, classes)
-            del self.n_features_in_
-        return self
 
     def reset(self, n_features: int) -> None:
         """Discard all exemplars; the next record that is learned starts the new ones."""
