@@ -30,9 +30,8 @@ ForestSettings forest_settings(std::int32_t fanout, const std::string& bandwidth
         throw std::invalid_argument("covariance_block is " + std::to_string(covariance_block) + "; use 0 or more");
     if (covariance_levels < 0)
         throw std::invalid_argument("covariance_levels is " + std::to_string(covariance_levels) + "; use 0 or more");
-    if (fanout < 3 || fanout > kMostFanout)
-        throw std::invalid_argument("fanout is " + std::to_string(fanout) + "; use 3 to " +
-                                    std::to_string(kMostFanout));
+    if (fanout < 3 || fanout > kMaxFanout)
+        throw std::invalid_argument("fanout is " + std::to_string(fanout) + "; use 3 to " + std::to_string(kMaxFanout));
     if (!(alpha > 0.0) || !std::isfinite(alpha))
         throw std::invalid_argument("alpha is " + std::to_string(alpha) + "; use a positive number");
     return {fanout,
@@ -47,7 +46,7 @@ ForestSettings forest_settings(std::int32_t fanout, const std::string& bandwidth
             common_scale};
 }
 
-/// A forest whose arrays are checked before it first learns, if nobody has checked them yet.
+/// A forest whose arrays are checked before it first learns, unless they were checked before.
 class ForestHandle : public SharedModel<Forest> {
   public:
     ForestHandle(SharedForest forest, bool trusted) : SharedModel(std::move(forest)), trusted_(trusted) {}
@@ -140,7 +139,7 @@ std::vector<double> train_root_model(ForestHandle& handle, double kappa, double 
 
 std::unique_ptr<ForestHandle> merge(const std::vector<const ForestHandle*>& parts,
                                     const std::vector<std::vector<std::int32_t>>& class_maps, std::size_t classes) {
-    if (parts.empty()) throw std::invalid_argument("there is no model to merge");
+    if (parts.empty()) throw std::invalid_argument("the list of models to merge is empty");
     require_equal("number of class maps", class_maps.size(), parts.size());
     std::vector<SharedForest> shares;
     for (const ForestHandle* part : parts) shares.push_back(part->share());
@@ -159,7 +158,7 @@ std::unique_ptr<ForestHandle> merge(const std::vector<const ForestHandle*>& part
 
 // -- storage --------------------------------------------------------------------------------------------------------
 
-/// Every array by name. The nodes lie in the order in which queries descend if `ordered`, else as they are.
+/// Every array by name; if `ordered`, the nodes are laid out in the order in which queries descend.
 nb::dict arrays(const ForestHandle& handle, bool ordered) {
     SharedForest forest = handle.share();
     if (ordered) {
@@ -289,7 +288,7 @@ void bind_building(nb::class_<ForestHandle>& bound) {
              "Train the model of the roots that votes beside the trees; its objectives from the start on.")
         .def_prop_ro(
             "has_root_model", [](const ForestHandle& h) { return !h.share()->root_model().empty(); },
-            "Whether the model of the roots was trained and knows all classes and features.");
+            "Whether the model of the roots was trained on the present classes and features.");
 }
 
 void bind_storage(nb::class_<ForestHandle>& bound) {
@@ -311,7 +310,7 @@ void bind_storage(nb::class_<ForestHandle>& bound) {
              "Means and precisions (1 / sigma) of a node's entries, standardised, each (entries, dimensions), flat.")
         .def_prop_ro("dimensions", [](const ForestHandle& h) { return h.share()->dimensions(); })
         .def_prop_ro("classes", [](const ForestHandle& h) { return h.share()->classes(); })
-        .def_prop_ro("records", [](const ForestHandle& h) { return h.share()->objects(); })
+        .def_prop_ro("records", [](const ForestHandle& h) { return h.share()->records(); })
         .def_prop_ro("nodes", [](const ForestHandle& h) { return h.share()->nodes(); })
         .def_prop_ro(
             "own_bytes", [](const ForestHandle& h) { return h.share()->own_bytes(); },
@@ -326,7 +325,7 @@ void bind_single_records(nb::class_<ForestHandle>& bound) {
                 const SharedForest forest = h.share();
                 return std::make_unique<ForestQuery>(forest, settings, mapped_record(*forest, metric, x));
             },
-            "settings"_a, "x"_a.noconvert(), "metric"_a.none() = nb::none(), "Open a query, which then has an answer.")
+            "settings"_a, "x"_a.noconvert(), "metric"_a.none() = nb::none(), "Open a query on a record.")
         .def(
             "resume",
             [](const ForestHandle& h, nb::bytes state) { return std::make_unique<ForestQuery>(h.share(), state); },

@@ -44,10 +44,10 @@ void bind_bayes_kernels(nb::module_& m) {
                 require_equal("length of an array", size, x.size());
             const BoxExponents u = kernels().box_exponents(
                 x.data(), precision.data(), {low.data(), high.data(), mean.data(), scatter.data(), share}, x.size());
-            return std::tuple(u.least, u.mean, u.most, u.reach);
+            return std::tuple(u.lowest, u.mean, u.highest, u.reach);
         },
         "x"_a.noconvert(), "precision"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(), "mean"_a.noconvert(),
-        "scatter"_a.noconvert(), "share"_a, "Bounds on the exponents of a cloud of objects; for tests.");
+        "scatter"_a.noconvert(), "share"_a, "Bounds on the exponents of a cloud of records; for tests.");
     m.def(
         "powers_of_two",
         [](Vector<float> log2_value, float origin, OutVector<double> out) {

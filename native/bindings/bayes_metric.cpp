@@ -19,7 +19,8 @@ Metric make_metric(Vector<double> shift, Vector<double> knots, Vector<double> le
                    Vector<double> matrix) {
     const std::size_t d = shift.size();
     require_equal("length of levels", levels.size(), knots.size());
-    if (d == 0 || knots.size() % d != 0) throw std::invalid_argument("knots do not fit the features");
+    if (d == 0 || knots.size() % d != 0)
+        throw std::invalid_argument("the number of knots is not a multiple of the features");
     if (factor.size() != 0) require_equal("length of factor", factor.size(), d);
     if (matrix.size() != 0) require_equal("values of matrix", matrix.size(), d * d);
     return {copied(knots), copied(levels), copied(shift), copied(factor), copied(matrix)};
@@ -57,7 +58,9 @@ void bind_bayes_metric(nb::module_& m) {
             return neighbour_gradient(as_span(z), as_span(labels), as_span(weight), threads, as_span(gradient));
         },
         "z"_a.noconvert(), "labels"_a.noconvert(), "weight"_a.noconvert(), "threads"_a, "gradient"_a.noconvert(),
-        "How well the neighbours of each row classify it under weighted distances, and its gradient by log weights.");
+        "Mean log share of the own class among the neighbours of each row under weighted distances; `gradient` "
+        "receives\n"
+        "its derivatives by the log weights.");
 }
 
 }  // namespace anystream::bindings

@@ -85,7 +85,7 @@ inline void require_classes(std::span<const std::int32_t> numbers, std::size_t c
                                         std::to_string(classes));
 }
 
-/// The value of a parameter that is one of a few words.
+/// The value of a parameter that is one of a few names.
 template <typename Enum>
 Enum by_name(const std::string& name, const char* what, std::initializer_list<std::pair<const char*, Enum>> names) {
     std::string known;
@@ -96,12 +96,12 @@ Enum by_name(const std::string& name, const char* what, std::initializer_list<st
     throw std::invalid_argument(std::string(what) + " is '" + name + "'; use one of " + known);
 }
 
-/// How far a piece of work has come; any thread may look at it.
+/// The progress of some work; any thread may read it.
 struct Counter {
     std::atomic<std::int64_t> value{0};
 };
 
-/// The limits of one call: -1 stands for no limit.
+/// The limits of one call; -1 is no limit.
 [[nodiscard]] inline Limits make_limits(std::int64_t steps, std::int64_t nanoseconds, const StopFlag* stop) {
     Limits limits;
     if (steps >= 0) limits.steps = steps;

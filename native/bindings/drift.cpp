@@ -31,7 +31,7 @@ void bind_drift(nb::module_& m) {
         },
         "rows"_a.noconvert(), "labels"_a.noconvert(), "count"_a.noconvert(), "observed"_a.noconvert(),
         "mean"_a.noconvert(), "scatter"_a.noconvert(),
-        "Take records into the counts, means and scatters of their classes, in place.");
+        "Add records to the counts, means and scatters of their classes, in place.");
     m.def(
         "moments_proba",
         [](Matrix<double> rows, double smoothing, Vector<double> count, Matrix<double> observed, Matrix<double> mean,
@@ -67,7 +67,7 @@ void bind_drift(nb::module_& m) {
         },
         "rows"_a.noconvert(), "feature"_a.noconvert(), "threshold"_a.noconvert(), "left"_a.noconvert(),
         "right"_a.noconvert(), "missing_left"_a.noconvert(), "out"_a.noconvert(),
-        "The number of the leaf in which each row ends.");
+        "The number of the leaf that each row reaches.");
 }
 
 }  // namespace anystream::bindings

@@ -1,6 +1,7 @@
-// K-associated graphs for Python: the optimal graph of labelled points, and graphs to ask.
+// K-associated graphs for Python: the optimal graph of labelled points, and graphs to classify with.
 //
-// A graph to ask never changes, so any number of threads may ask it, and a query keeps the one it was opened on.
+// A graph to classify with is immutable, so any number of threads may use it, and a query keeps the one it was opened
+// on.
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -29,7 +30,7 @@ std::vector<T> copied(Vector<T> array) {
     return {array.data(), array.data() + array.size()};
 }
 
-/// One part of a graph; every number is checked here, so that queries need not.
+/// One part of a graph. Every number is checked here, so that queries need no checks.
 std::shared_ptr<const Part> make_part(const Graph& graph, Matrix<double> points, Vector<std::int32_t> component,
                                       Vector<std::int32_t> k, Vector<double> purity, Vector<std::int32_t> label) {
     require_features(graph, points.shape(1));
@@ -135,7 +136,7 @@ nb::tuple bound_optimal_graph(Matrix<double> points, Vector<std::int32_t> labels
         found = optimal_graph_of(rows, points.shape(1), classes_of, max_k, threads,
                                  done == nullptr ? nullptr : &done->value, stop);
     }
-    if (stop != nullptr && stop->is_set()) throw std::runtime_error("the building of the graph was stopped");
+    if (stop != nullptr && stop->is_set()) throw std::runtime_error("building the graph was stopped");
     return nb::make_tuple(to_numpy(std::move(found.component)), to_numpy(std::move(found.k)),
                           to_numpy(std::move(found.edges)), to_numpy(std::move(found.vertices)));
 }
@@ -154,11 +155,11 @@ void bind_learning(nb::module_& m) {
                 throw std::invalid_argument("k is " + std::to_string(k) + ", there are " +
                                             std::to_string(points.shape(0)) + " points");
             if (points.shape(1) == 0) throw std::invalid_argument("the points have no features; use 1 or more");
-            const auto rows = as_span(points), asked = as_span(queries);
+            const auto rows = as_span(points), query_rows = as_span(queries);
             const auto positions = as_span(out);
             const std::size_t d = points.shape(1);
             const nb::gil_scoped_release unlocked;
-            nearest_points(rows, asked, d, k, threads, positions);
+            nearest_points(rows, query_rows, d, k, threads, positions);
         },
         "points"_a.noconvert(), "queries"_a.noconvert(), "k"_a, "threads"_a, "out"_a.noconvert(),
         "The k nearest points of every query, nearest first, the lower position first among equals.");
@@ -225,21 +226,21 @@ void bind_graph(nb::module_& m) {
     bind_query<GraphQuery>(m, "GraphQuery")
         .def("record", &GraphQuery::record, "The record to classify.")
         .def("nearest", &GraphQuery::nearest, "The nearest vertices so far, nearest first.");
-    auto bound = nb::class_<GraphHandle>(m, "AssociatedGraph",
-                                         "Components to classify by. It never changes: many threads may use it.")
-                     .def(nb::init<Vector<double>, std::size_t, std::int32_t>(), "scale"_a.noconvert(), "classes"_a,
-                          "min_k"_a = 1)
-                     .def("with_part", &GraphHandle::with_part, "min_k"_a, "points"_a.noconvert(),
-                          "component"_a.noconvert(), "k"_a.noconvert(), "purity"_a.noconvert(), "label"_a.noconvert(),
-                          "Another graph with further vertices, behind those that are here.")
-                     .def("with_moments", &GraphHandle::with_moments, "mean"_a.noconvert(), "variance"_a.noconvert(),
-                          "log_prior"_a.noconvert(), "Another graph that is decided by one Gaussian per class.");
+    auto bound =
+        nb::class_<GraphHandle>(m, "AssociatedGraph", "Components to classify by. Immutable: many threads may use it.")
+            .def(nb::init<Vector<double>, std::size_t, std::int32_t>(), "scale"_a.noconvert(), "classes"_a,
+                 "min_k"_a = 1)
+            .def("with_part", &GraphHandle::with_part, "min_k"_a, "points"_a.noconvert(), "component"_a.noconvert(),
+                 "k"_a.noconvert(), "purity"_a.noconvert(), "label"_a.noconvert(),
+                 "Another graph with further vertices, behind those that are here.")
+            .def("with_moments", &GraphHandle::with_moments, "mean"_a.noconvert(), "variance"_a.noconvert(),
+                 "log_prior"_a.noconvert(), "Another graph that is decided by one Gaussian per class.");
     bind_single_records(bound);
     bind_batches(bound);
     bound
         .def(
             "__deepcopy__", [](nb::handle self, nb::handle) { return nb::borrow(self); }, "memo"_a,
-            "Itself: it never changes.")
+            "The graph itself, which is immutable.")
         .def_prop_ro("classes", [](const GraphHandle& h) { return h.graph()->classes(); })
         .def_prop_ro("vertices", [](const GraphHandle& h) { return h.graph()->vertices(); })
         .def_prop_ro("own_bytes", [](const GraphHandle& h) { return h.graph()->own_bytes(); });

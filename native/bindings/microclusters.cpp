@@ -19,10 +19,14 @@ constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
 Settings cluster_settings(std::int64_t n_clusters, double boundary, std::int64_t stale_after,
                           std::int64_t snapshot_every, std::int64_t per_order, std::int64_t choose_every,
                           std::int64_t hold_back, bool standardise) {
-    return {size("n_clusters", n_clusters, 1, 1'000'000),    number("boundary", boundary, 0.0, 1e9),
-            whole("stale_after", stale_after, 1, kForever),  whole("snapshot_every", snapshot_every, 1, kForever),
-            size("snapshots_per_order", per_order, 1, 1000), whole("choose_every", choose_every, 1, kForever),
-            whole("hold_back", hold_back, 2, kForever),      standardise};
+    return {checked_size("n_clusters", n_clusters, 1, 1'000'000),
+            checked_number("boundary", boundary, 0.0, 1e9),
+            checked_int("stale_after", stale_after, 1, kForever),
+            checked_int("snapshot_every", snapshot_every, 1, kForever),
+            checked_size("snapshots_per_order", per_order, 1, 1000),
+            checked_int("choose_every", choose_every, 1, kForever),
+            checked_int("hold_back", hold_back, 2, kForever),
+            standardise};
 }
 
 Arguments arguments_of(const Settings& s) {
@@ -33,14 +37,14 @@ Arguments arguments_of(const Settings& s) {
 }  // namespace
 
 void bind_microclusters(nb::module_& m) {
-    nb::class_<Settings>(m, "MicroClusterSettings", "How micro-clusters grow, leave and are remembered.")
+    nb::class_<Settings>(m, "MicroClusterSettings", "How micro-clusters grow, are removed and are stored in snapshots.")
         .def(nb::new_(&cluster_settings), "n_clusters"_a, "boundary"_a, "stale_after"_a, "snapshot_every"_a,
              "snapshots_per_order"_a, "choose_every"_a, "hold_back"_a, "standardise"_a);
     nb::class_<QuerySettings>(m, "MicroClusterQuerySettings", "Queries on micro-clusters have no settings.")
         .def(nb::init<>());
     bind_query<BoundQuery<ClusterQuery>>(m, "MicroClusterQuery");
-    auto bound = bind_stream_model<ClusterQuery>(m, "MicroClusters",
-                                                 "Supervised micro-clusters. Many threads may ask while one learns.");
+    auto bound = bind_stream_model<ClusterQuery>(
+        m, "MicroClusters", "Supervised micro-clusters. Many threads may classify while one learns.");
     bind_making(bound, &cluster_settings, &arguments_of, +[](const Settings&, std::size_t) {});
     bound
         .def(

@@ -4,7 +4,7 @@ namespace nb = nanobind;
 
 NB_MODULE(_native, m) {
     m.doc() = "The native core of anystream.";
-    nb::set_leak_warnings(false);  // a model that is still held when Python ends is no leak
+    nb::set_leak_warnings(false);  // a model that is still referenced at exit is not a leak
     anystream::bindings::bind_errors(m);
     anystream::bindings::bind_stop(m);
     anystream::bindings::bind_bayes_metric(m);

@@ -25,7 +25,7 @@ using namespace anystream::neighbors;
 using SharedGallery = std::shared_ptr<Gallery>;
 
 Metric metric_of(const std::string& name, std::size_t width, std::size_t categorical, std::size_t band) {
-    if (name != "edit" && width == 0) throw std::invalid_argument("records have no features; give at least one");
+    if (name != "edit" && width == 0) throw std::invalid_argument("records have no features; use at least one");
     if (categorical > width) throw std::invalid_argument("there are more categorical columns than columns");
     return {name, width, categorical, band};
 }
@@ -33,9 +33,9 @@ Metric metric_of(const std::string& name, std::size_t width, std::size_t categor
 Records records_of(Vector<double> values, Vector<std::int64_t> first) {
     const auto borders = as_span(first);
     if (borders.empty() || borders.front() != 0 || static_cast<std::size_t>(borders.back()) != values.size())
-        throw std::invalid_argument("the borders of the records do not fit their values");
+        throw std::invalid_argument("the borders of the records do not match their values");
     for (std::size_t i = 1; i < borders.size(); ++i)
-        if (borders[i] < borders[i - 1]) throw std::invalid_argument("the borders of the records are out of order");
+        if (borders[i] < borders[i - 1]) throw std::invalid_argument("the borders of the records do not ascend");
     return {as_span(values), borders};
 }
 
@@ -57,10 +57,10 @@ Order order_by_name(const std::string& name, const Space& space, std::span<const
     if (name == "drop1") return drop_order(space, labels, classes, 1, work);
     if (name == "drop2") return drop_order(space, labels, classes, 2, work);
     if (name == "drop3") return drop_order(space, labels, classes, 3, work);
-    throw std::invalid_argument("there is no ordering '" + name + "' in the native core");
+    throw std::invalid_argument("ordering is '" + name + "'; use simple_rank, greedy, drop1, drop2 or drop3");
 }
 
-/// A query and its record: the native query refers to the record and the state to resume it does not contain it.
+/// A query with its record and k, which are not part of the native state.
 class GalleryQuery : public BoundQuery<Query> {
   public:
     GalleryQuery(SharedGallery gallery, Vector<double> x, std::size_t k)
@@ -118,7 +118,8 @@ class GalleryQuery : public BoundQuery<Query> {
                 state.list_end = nb::cast<std::int64_t>(given[4]);
             }
         } catch (const nb::cast_error&) {
-            throw std::invalid_argument("not the state of a query of such a model; use the one it was made with");
+            throw std::invalid_argument(
+                "not the state of a query of this model; resume it with the model it was suspended on");
         }
         return state;
     }
@@ -152,7 +153,7 @@ std::unique_ptr<GalleryHandle> build(const Metric& metric, Vector<double> values
     const auto places = as_span(order);
     for (const std::int64_t i : places)
         if (i < 0 || static_cast<std::size_t>(i) >= records.size())
-            throw std::invalid_argument("the order names a record that is not there");
+            throw std::invalid_argument("the order contains the index of a record that does not exist");
     const nb::gil_scoped_release unlocked;
     const auto all = fill(metric, records);
     std::vector<std::int32_t> ordered_labels;
@@ -309,10 +310,10 @@ void bind_storage(nb::class_<GalleryHandle>& bound) {
         .def("__len__", [](const GalleryHandle& h) { return h.share()->present(); })
         .def_prop_ro(
             "positions", [](const GalleryHandle& h) { return h.share()->size(); },
-            "Exemplars, and those that left but still have their place in a list.")
+            "Exemplars, including evicted ones that still have a position in a list.")
         .def_prop_ro(
             "oldest", [](const GalleryHandle& h) { return h.share()->oldest(); },
-            "The serial before which all exemplars have left.")
+            "The serial before which all exemplars were evicted.")
         .def_prop_ro(
             "own_bytes", [](const GalleryHandle& h) { return h.share()->own_bytes(); },
             "Bytes of memory held; bytes of a mapped file are not counted.");

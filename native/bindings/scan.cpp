@@ -1,4 +1,4 @@
-// The scan of blocks for Python: for tests and benchmarks, and for whoever needs exact neighbours of plain vectors.
+// The scan of blocks for Python: for tests and benchmarks, and for exact neighbours of plain vectors.
 #include <nanobind/stl/string.h>
 
 #include "anystream/scan.hpp"
@@ -20,7 +20,7 @@ void require_width(const BlockStore& store, std::size_t got) {
     require_equal("number of features", got, store.dimensions());
 }
 
-void require_place(const BlockStore& store, std::size_t i) {
+void require_position(const BlockStore& store, std::size_t i) {
     if (i >= store.size())
         throw nb::index_error(("vector " + std::to_string(i) + " of " + std::to_string(store.size())).c_str());
 }
@@ -28,7 +28,7 @@ void require_place(const BlockStore& store, std::size_t i) {
 }  // namespace
 
 void bind_scan(nb::module_& m) {
-    nb::class_<BlockStore>(m, "BlockStore", "Vectors in blocks of 16. Reading may run concurrently, changing may not.")
+    nb::class_<BlockStore>(m, "BlockStore", "Vectors in blocks of 16. Reads may run concurrently, changes may not.")
         .def(
             "__init__",
             [](BlockStore* store, std::size_t dimensions, const std::string& norm, std::size_t categorical) {
@@ -59,10 +59,10 @@ void bind_scan(nb::module_& m) {
         .def(
             "swap_remove",
             [](BlockStore& store, std::size_t i) {
-                require_place(store, i);
+                require_position(store, i);
                 store.swap_remove(i);
             },
-            "i"_a, "Put the last vector in the place of vector i.")
+            "i"_a, "Remove vector i: the last vector takes its position.")
         .def(
             "nearest",
             [](const BlockStore& store, Vector<double> x, std::size_t k, std::size_t first, std::size_t last) {

@@ -9,12 +9,12 @@
 
 namespace anystream::bindings {
 
-/// The models of `parts`, checked to be alike, with one class map each.
+/// The models of `parts`, checked to have the same features and one class map each.
 template <typename Model>
 std::vector<std::shared_ptr<Model>> shares_to_merge(const std::vector<const SharedModel<Model>*>& parts,
                                                     const std::vector<std::vector<std::int32_t>>& class_maps,
                                                     std::size_t classes) {
-    if (parts.empty()) throw std::invalid_argument("there is no model to merge");
+    if (parts.empty()) throw std::invalid_argument("the list of models to merge is empty");
     require_equal("number of class maps", class_maps.size(), parts.size());
     std::vector<std::shared_ptr<Model>> shares;
     for (std::size_t p = 0; p < parts.size(); ++p) {
@@ -33,7 +33,7 @@ nb::dict arrays_of_model(const SharedModel<Model>& handle) {
 }
 
 /// How a handle is made, stored and merged. `make_settings` takes the tuple that `arguments_of` gives; `check` throws
-/// if settings do not fit the dimensions.
+/// if settings do not match the dimensions.
 template <typename Model, typename Settings, typename... Arguments>
 void bind_making(nb::class_<SharedModel<Model>>& bound, Settings (*make_settings)(Arguments...),
                  std::tuple<std::decay_t<Arguments>...> (*arguments_of)(const Settings&),
@@ -91,28 +91,28 @@ void bind_making(nb::class_<SharedModel<Model>>& bound, Settings (*make_settings
 
 // -- parameters -----------------------------------------------------------------------------------------------------
 
-/// A whole number within limits.
-inline std::int64_t whole(const char* name, std::int64_t value, std::int64_t least, std::int64_t most) {
-    if (value < least || value > most)
+/// An integer within limits.
+inline std::int64_t checked_int(const char* name, std::int64_t value, std::int64_t min, std::int64_t max) {
+    if (value < min || value > max)
         throw std::invalid_argument(std::string(name) + " is " + std::to_string(value) + "; use " +
-                                    std::to_string(least) + " to " + std::to_string(most));
+                                    std::to_string(min) + " to " + std::to_string(max));
     return value;
 }
 
-inline std::size_t size(const char* name, std::int64_t value, std::int64_t least, std::int64_t most) {
-    return static_cast<std::size_t>(whole(name, value, least, most));
+inline std::size_t checked_size(const char* name, std::int64_t value, std::int64_t min, std::int64_t max) {
+    return static_cast<std::size_t>(checked_int(name, value, min, max));
 }
 
 /// A number within limits.
-inline double number(const char* name, double value, double least, double most) {
-    if (!(value >= least && value <= most)) {
+inline double checked_number(const char* name, double value, double min, double max) {
+    if (!(value >= min && value <= max)) {
         std::ostringstream text;
-        text << name << " is " << value << "; use " << least << " to " << most;
+        text << name << " is " << value << "; use " << min << " to " << max;
         throw std::invalid_argument(text.str());
     }
     return value;
 }
 
-inline constexpr std::int64_t kMany = 1'000'000'000;
+inline constexpr std::int64_t kMaxCount = 1'000'000'000;
 
 }  // namespace anystream::bindings

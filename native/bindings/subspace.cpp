@@ -22,17 +22,17 @@ LevelsSettings levels_settings(std::int64_t n_levels, std::int64_t level_size, s
                                double affinity, std::int64_t class_floor, std::int64_t label_delay,
                                std::int64_t max_bytes, std::uint64_t seed, std::vector<std::uint32_t> categorical) {
     LevelsSettings settings;
-    settings.levels = size("n_levels", n_levels, 1, 16);
-    settings.level_size = size("level_size", level_size, 2, static_cast<std::int64_t>(kMostPoints));
-    settings.stride = size("stride", stride, 2, 64);
-    settings.ranges = size("n_ranges", n_ranges, 2, static_cast<std::int64_t>(kMostRanges));
-    settings.support = size("support", support, 1, static_cast<std::int64_t>(kMostPoints));
-    settings.smoothing = number("smoothing", smoothing, 1e-6, 1e6);
-    settings.kernel = number("kernel", kernel, 0.0, 100.0);
-    settings.affinity = number("affinity", affinity, 0.0, 100.0);
-    settings.class_floor = size("class_floor", class_floor, 0, static_cast<std::int64_t>(kMostPoints));
-    settings.label_delay = whole("label_delay", label_delay, 0, kMany);
-    if (max_bytes >= 0) settings.most_bytes = static_cast<std::size_t>(max_bytes);
+    settings.levels = checked_size("n_levels", n_levels, 1, 16);
+    settings.level_size = checked_size("level_size", level_size, 2, static_cast<std::int64_t>(kMaxPoints));
+    settings.stride = checked_size("stride", stride, 2, 64);
+    settings.ranges = checked_size("n_ranges", n_ranges, 2, static_cast<std::int64_t>(kMaxRanges));
+    settings.support = checked_size("support", support, 1, static_cast<std::int64_t>(kMaxPoints));
+    settings.smoothing = checked_number("smoothing", smoothing, 1e-6, 1e6);
+    settings.kernel = checked_number("kernel", kernel, 0.0, 100.0);
+    settings.affinity = checked_number("affinity", affinity, 0.0, 100.0);
+    settings.class_floor = checked_size("class_floor", class_floor, 0, static_cast<std::int64_t>(kMaxPoints));
+    settings.label_delay = checked_int("label_delay", label_delay, 0, kMaxCount);
+    if (max_bytes >= 0) settings.max_bytes = static_cast<std::size_t>(max_bytes);
     settings.seed = seed;
     settings.categorical = std::move(categorical);
     return settings;
@@ -42,10 +42,10 @@ using LevelsArguments =
     std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, double, double, double,
                std::int64_t, std::int64_t, std::int64_t, std::uint64_t, std::vector<std::uint32_t>>;
 
-/// What levels_settings made them from, for pickles.
+/// The arguments of levels_settings for these settings, for pickles.
 LevelsArguments levels_arguments(const LevelsSettings& s) {
     const auto number_of = [](std::size_t value) { return static_cast<std::int64_t>(value); };
-    const bool bounded = s.most_bytes != std::numeric_limits<std::size_t>::max();
+    const bool bounded = s.max_bytes != std::numeric_limits<std::size_t>::max();
     return {number_of(s.levels),
             number_of(s.level_size),
             number_of(s.stride),
@@ -56,7 +56,7 @@ LevelsArguments levels_arguments(const LevelsSettings& s) {
             s.affinity,
             number_of(s.class_floor),
             s.label_delay,
-            bounded ? number_of(s.most_bytes) : -1,
+            bounded ? number_of(s.max_bytes) : -1,
             s.seed,
             s.categorical};
 }
@@ -66,11 +66,11 @@ LevelsArguments levels_arguments(const LevelsSettings& s) {
 BlocksSettings blocks_settings(std::int64_t block_size, std::int64_t n_ranges, double decay, std::int64_t max_blocks,
                                std::int64_t max_bytes, std::uint64_t seed, std::vector<std::uint32_t> categorical) {
     BlocksSettings settings;
-    settings.block_size = size("block_size", block_size, 2, static_cast<std::int64_t>(kMostPoints));
-    settings.ranges = size("n_ranges", n_ranges, 2, static_cast<std::int64_t>(kMostRanges));
-    settings.decay = number("decay", decay, 0.0, 1000.0);
-    settings.most_blocks = size("max_blocks", max_blocks, 1, kMany);
-    if (max_bytes >= 0) settings.most_bytes = static_cast<std::size_t>(max_bytes);
+    settings.block_size = checked_size("block_size", block_size, 2, static_cast<std::int64_t>(kMaxPoints));
+    settings.ranges = checked_size("n_ranges", n_ranges, 2, static_cast<std::int64_t>(kMaxRanges));
+    settings.decay = checked_number("decay", decay, 0.0, 1000.0);
+    settings.max_blocks = checked_size("max_blocks", max_blocks, 1, kMaxCount);
+    if (max_bytes >= 0) settings.max_bytes = static_cast<std::size_t>(max_bytes);
     settings.seed = seed;
     settings.categorical = std::move(categorical);
     return settings;
@@ -81,12 +81,12 @@ using BlocksArguments = std::tuple<std::int64_t, std::int64_t, double, std::int6
 
 BlocksArguments blocks_arguments(const BlocksSettings& s) {
     const auto number_of = [](std::size_t value) { return static_cast<std::int64_t>(value); };
-    const bool bounded = s.most_bytes != std::numeric_limits<std::size_t>::max();
+    const bool bounded = s.max_bytes != std::numeric_limits<std::size_t>::max();
     return {number_of(s.block_size),
             number_of(s.ranges),
             s.decay,
-            number_of(s.most_blocks),
-            bounded ? number_of(s.most_bytes) : -1,
+            number_of(s.max_blocks),
+            bounded ? number_of(s.max_bytes) : -1,
             s.seed,
             s.categorical};
 }
@@ -94,23 +94,23 @@ BlocksArguments blocks_arguments(const BlocksSettings& s) {
 BlockSampling block_sampling(double power, bool adaptive, double significance, std::int64_t min_points,
                              const std::string& dominant, const std::string& votes, const std::string& failed,
                              std::int64_t max_samples, double error) {
-    return {number("bias", power, 0.0, 100.0),
+    return {checked_number("bias", power, 0.0, 100.0),
             adaptive,
-            number("significance", significance, 0.0, 1e6),
-            whole("min_points", min_points, 0, kMany),
+            checked_number("significance", significance, 0.0, 1e6),
+            checked_int("min_points", min_points, 0, kMaxCount),
             by_name<Dominant>(dominant, "dominant", {{"count", Dominant::count}, {"lift", Dominant::lift}}),
             by_name<Votes>(votes, "votes", {{"plain", Votes::plain}, {"gamma", Votes::gamma}}),
             by_name<Failed>(failed, "failed",
                             {{"fallback", Failed::fallback}, {"vote", Failed::vote}, {"silent", Failed::silent}}),
-            whole("max_samples", max_samples, 1, kMany),
-            number("error", error, 0.0, 0.999999)};
+            checked_int("max_samples", max_samples, 1, kMaxCount),
+            checked_number("error", error, 0.0, 0.999999)};
 }
 
-/// Categorical columns in rising order, below `dimensions`.
+/// Throws unless categorical columns are in ascending order, below `dimensions`.
 void require_categorical(const std::vector<std::uint32_t>& columns, std::size_t dimensions) {
     for (std::size_t i = 0; i < columns.size(); ++i)
         if (columns[i] >= dimensions || (i > 0 && columns[i - 1] >= columns[i]))
-            throw std::invalid_argument("categorical columns must rise and be below " + std::to_string(dimensions));
+            throw std::invalid_argument("categorical columns must ascend and be below " + std::to_string(dimensions));
 }
 
 template <typename Settings>
@@ -130,13 +130,13 @@ void bind_add_features(nb::class_<SharedModel<Model>>& bound) {
 }
 
 void bind_levels(nb::module_& m) {
-    nb::class_<LevelsSettings>(m, "LocustLevelsSettings", "How levels remember and vote.")
+    nb::class_<LevelsSettings>(m, "LocustLevelsSettings", "How levels store points and vote.")
         .def(nb::new_(&levels_settings), "n_levels"_a, "level_size"_a, "stride"_a, "n_ranges"_a, "support"_a,
              "smoothing"_a, "kernel"_a, "affinity"_a, "class_floor"_a, "label_delay"_a, "max_bytes"_a, "seed"_a,
              "categorical"_a);
     bind_query<BoundQuery<LevelQuery>>(m, "LocustLevelsQuery");
-    auto bound =
-        bind_stream_model<LevelQuery>(m, "LocustLevels", "Levels of points. Many threads may ask while one learns.");
+    auto bound = bind_stream_model<LevelQuery>(m, "LocustLevels",
+                                               "Levels of points. Many threads may classify while one learns.");
     bind_making(bound, &levels_settings, &levels_arguments, &check_settings<LevelsSettings>);
     bind_add_features(bound);
     bound
@@ -148,7 +148,7 @@ void bind_levels(nb::module_& m) {
                 for (std::size_t l = 0; l < model->size(); ++l) weights.push_back(model->weight(l));
                 return weights;
             },
-            "How far each level is trusted.")
+            "The trust in each level; the weights add up to 1.")
         .def_prop_ro(
             "level_sizes",
             [](const LevelsHandle& h) {
@@ -157,19 +157,20 @@ void bind_levels(nb::module_& m) {
                 for (std::size_t l = 0; l < model->size(); ++l) sizes.push_back(model->level(l).size());
                 return sizes;
             },
-            "How many points each level holds.");
+            "The number of points of each level.");
 }
 
 void bind_blocks(nb::module_& m) {
-    nb::class_<BlocksSettings>(m, "LocustBlocksSettings", "How blocks remember.")
+    nb::class_<BlocksSettings>(m, "LocustBlocksSettings", "How blocks store points.")
         .def(nb::new_(&blocks_settings), "block_size"_a, "n_ranges"_a, "decay"_a, "max_blocks"_a, "max_bytes"_a,
              "seed"_a, "categorical"_a);
-    nb::class_<BlockSampling>(m, "LocustBlockSampling", "How samples are drawn and vote, and when a query is done.")
+    nb::class_<BlockSampling>(m, "LocustBlockSampling",
+                              "How samples are drawn and vote, and when a query is exhausted.")
         .def(nb::new_(&block_sampling), "power"_a, "adaptive"_a, "significance"_a, "min_points"_a, "dominant"_a,
              "votes"_a, "failed"_a, "max_samples"_a, "error"_a);
     bind_query<BoundQuery<BlockQuery>>(m, "LocustBlocksQuery");
-    auto bound =
-        bind_stream_model<BlockQuery>(m, "LocustBlocks", "Blocks of points. Many threads may ask while one learns.");
+    auto bound = bind_stream_model<BlockQuery>(m, "LocustBlocks",
+                                               "Blocks of points. Many threads may classify while one learns.");
     bind_making(bound, &blocks_settings, &blocks_arguments, &check_settings<BlocksSettings>);
     bind_add_features(bound);
     bound.def_prop_ro(
@@ -180,7 +181,7 @@ void bind_blocks(nb::module_& m) {
             for (std::size_t b = 0; b < model->size(); ++b) sizes.push_back(model->block(b).size());
             return sizes;
         },
-        "How many points each block holds, the newest last.");
+        "The number of points of each block, the newest last.");
 }
 
 void bind_kernels(nb::module_& m) {
@@ -190,7 +191,8 @@ void bind_kernels(nb::module_& m) {
            Vector<std::uint64_t> points, std::size_t first_word, std::size_t max_points) {
             require_equal("columns of rows", rows.shape(1), query.size());
             require_equal("length of unrelated", unrelated.size(), query.size());
-            if (query.size() % kCodeBlock != 0) throw std::invalid_argument("codes come in blocks of 64");
+            if (query.size() % kCodeBlock != 0)
+                throw std::invalid_argument("the number of codes is not a multiple of 64");
             if (first_word >= points.size() || points.size() * 64 > rows.shape(0))
                 throw std::invalid_argument("points has more bits than there are rows, or fewer words than first_word");
             std::vector<std::uint32_t> distance(max_points), place(max_points);
@@ -236,10 +238,10 @@ void bind_kernels(nb::module_& m) {
 }  // namespace
 
 void bind_subspace(nb::module_& m) {
-    nb::class_<SamplingSettings>(m, "LocustSamplingSettings", "When a query is done.")
+    nb::class_<SamplingSettings>(m, "LocustSamplingSettings", "When a query is exhausted.")
         .def(nb::new_([](std::int64_t max_samples, double error) {
-                 return SamplingSettings{whole("max_samples", max_samples, 1, kMany),
-                                         number("error", error, 0.0, 0.999999)};
+                 return SamplingSettings{checked_int("max_samples", max_samples, 1, kMaxCount),
+                                         checked_number("error", error, 0.0, 0.999999)};
              }),
              "max_samples"_a, "error"_a);
     bind_levels(m);

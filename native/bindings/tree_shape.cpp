@@ -39,10 +39,10 @@ const Method& method_named(const std::string& name) {
     throw std::invalid_argument("method is '" + name + "'; pass one of " + known);
 }
 
-std::size_t at_least(const char* what, std::int64_t value, std::int64_t least) {
-    if (value >= least) return static_cast<std::size_t>(value);
+std::size_t checked_min(const char* what, std::int64_t value, std::int64_t min) {
+    if (value >= min) return static_cast<std::size_t>(value);
     throw std::invalid_argument(std::string(what) + " is " + std::to_string(value) + "; pass at least " +
-                                std::to_string(least));
+                                std::to_string(min));
 }
 
 }  // namespace
@@ -55,29 +55,29 @@ void bind_tree_shape(nb::module_& m) {
            const StopFlag* stop) {
             const Method& chosen = method_named(method);
             BuildOptions options;
-            options.fanout = at_least("fanout", fanout, 2);
+            options.fanout = checked_min("fanout", fanout, 2);
             options.seed = seed;
             options.threads = threads;
-            options.sample_size = at_least("sample_size", sample_size, 2);
+            options.sample_size = checked_min("sample_size", sample_size, 2);
             if (kernel_variance) options.kernel_variance = as_span(*kernel_variance);
             options.placed = progress == nullptr ? nullptr : &progress->value;
             options.stop = stop;
-            const Points objects{as_span(points), points.shape(1)};
+            const Points records{as_span(points), points.shape(1)};
             TreeShape shape;
             {
                 nb::gil_scoped_release unlocked;
-                shape = chosen.build(objects, options);
+                shape = chosen.build(records, options);
             }
             return std::pair(to_numpy(std::move(shape.first_entry)), to_numpy(std::move(shape.entry)));
         },
         "method"_a, "points"_a.noconvert(), nb::kw_only(), "fanout"_a, "seed"_a = 0, "threads"_a = 1,
         "sample_size"_a = 2000, "kernel_variance"_a.noconvert().none() = nb::none(), "progress"_a.none() = nb::none(),
         "stop"_a.none() = nb::none(),
-        "The tree of one class's objects, as (first_entry, entry): node i owns entry[first_entry[i]:first_entry[i + "
+        "The tree of one class's records, as (first_entry, entry): node i owns entry[first_entry[i]:first_entry[i + "
         "1]],\n"
-        "where a number >= 0 is a child node and ~entry an object.\n\n"
+        "where a number >= 0 is a child node and ~entry a record.\n\n"
         "`method` is em_top_down (which alone reads `seed` and `sample_size`), goldberger or virtual_sampling (which\n"
-        "alone read `kernel_variance`), hilbert, z_curve, str_packing or guttman. `progress` counts the objects "
+        "alone read `kernel_variance`), hilbert, z_curve, str_packing or guttman. `progress` counts the records "
         "placed;\n"
         "setting `stop` ends the work with BuildStopped.");
 }

@@ -12,15 +12,15 @@ namespace anystream {
 
 namespace {
 
-/// What the threads of one loop share. A thread may start after the loop has ended: it finds no chunk left and touches
-/// nothing but this, which it keeps alive.
+/// The state that the threads of one loop share. A thread may start after the loop has ended: it finds no chunk left
+/// and touches nothing but this, which it keeps alive.
 struct Loop {
     Loop(std::size_t size, std::size_t chunk, std::size_t chunks,
          const std::function<void(std::size_t, std::size_t)>* body)
         : size(size), chunk(chunk), chunks(chunks), body(body) {}
 
     std::size_t size, chunk, chunks;
-    const std::function<void(std::size_t, std::size_t)>* body;  // there as long as somebody has a chunk
+    const std::function<void(std::size_t, std::size_t)>* body;  // valid while any thread has a chunk
     std::atomic<std::size_t> next{0};
     std::atomic<int> busy{0};  // helpers that may have a chunk
     std::mutex error_guard;
@@ -41,7 +41,7 @@ struct Loop {
     }
 
     void help() noexcept {
-        busy.fetch_add(1);  // before the first chunk is taken: whoever sees the last one gone sees this, too
+        busy.fetch_add(1);  // before the first chunk is taken: a thread that sees the last chunk taken sees this, too
         work();
         if (busy.fetch_sub(1) == 1) busy.notify_one();
     }
@@ -72,7 +72,7 @@ void parallel_for(std::size_t size, std::size_t chunk, int threads,
     try {
         for (std::size_t w = 1; w < workers; ++w) std::thread([loop] { loop->help(); }).detach();
     } catch (const std::system_error&) {
-        // No further thread to be had: those that started, and this one, do the work.
+        // No further thread can be started: those that were, and this one, do the work.
     }
     loop->work();
     loop->wait_for_helpers();

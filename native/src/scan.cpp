@@ -17,12 +17,12 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr float kEmptyLane = std::numeric_limits<float>::infinity();
 constexpr std::uint32_t kEmptyPair = 0x7f807f80;
-constexpr double kUnit = 0x1p-24;     // half the distance from 1 to the next float
-constexpr double kFarthest = 0x1p40;  // scaled values beyond it call for another frame
-constexpr std::size_t kGroup = 64;    // queries that share the blocks in the cache
+constexpr double kUnit = 0x1p-24;      // half the distance from 1 to the next float
+constexpr double kMaxScaled = 0x1p40;  // larger scaled values require another origin and scale
+constexpr std::size_t kGroup = 64;     // queries that share the blocks in the cache
 constexpr std::size_t kTileBytes = 1 << 17;
 
-// What rounding can do to a distance. Let N be the norm, x and e the exact vectors in scaled units, e' what the block
+// The effect of rounding on a distance. Let N be the norm, x and e the exact vectors in scaled units, e' what the block
 // holds of e. Turning x to float32 and subtracting puts dimension j off by at most 2 kUnit (|x_j| + |e'_j|) + |e_j -
 // e'_j|, so the distance by at most 2 kUnit N(x), which is the slack of the query, and 2 kUnit N(e') + N(e - e'), that
 // of the block; summing d terms adds a factor.
@@ -34,7 +34,7 @@ double rounding_factor(std::size_t dimensions) noexcept {
     return 1.0 + 1.05 * static_cast<double>(dimensions + 16) * kUnit;
 }
 
-/// The norm of what stands at the dimensions that are numbers; missing ones are left out.
+/// The norm over the dimensions that are present.
 template <typename Value>
 double norm_of(Norm norm, std::size_t categorical, std::size_t dimensions, Value&& at) noexcept {
     double sum = 0.0;
@@ -59,7 +59,7 @@ std::uint32_t half_of(double value) noexcept {
     return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
-/// The same of a category: equal ones stay equal, and none becomes infinite.
+/// The same for a category: equal categories stay equal, and none becomes infinite.
 std::uint32_t half_of_category(double value) noexcept {
     return half_of(std::isnan(value) ? value : std::clamp(value, -0x1p126, 0x1p126));
 }
@@ -202,8 +202,8 @@ void BlockStore::write_lane(std::size_t i) {
     const double off =
         norm_of(norm_, categorical_, dimensions_, [&](std::size_t j) { return scaled(values[j], j) - held(j); });
     const double slack = (slack_of_norm(norm, dimensions_) + off) * rounding_factor(dimensions_);
-    float& most = slack_.own()[i / kBlockLanes];
-    most = std::max(most, std::nextafter(static_cast<float>(slack), kEmptyLane));
+    float& widest = slack_.own()[i / kBlockLanes];
+    widest = std::max(widest, std::nextafter(static_cast<float>(slack), kEmptyLane));
     if (any_missing(values)) missing_.own()[0] = 1;
 }
 
@@ -227,7 +227,7 @@ void BlockStore::append(const double* row) {
     rows.insert(rows.end(), row, row + dimensions_);
     ++size_;
     bool outside = false;
-    for (std::size_t j = 0; j < dimensions_; ++j) outside |= std::abs(row[j] - origin_[j]) * scale_[0] > kFarthest;
+    for (std::size_t j = 0; j < dimensions_; ++j) outside |= std::abs(row[j] - origin_[j]) * scale_[0] > kMaxScaled;
     if (size_ >= 2 * framed_size_ || (outside && norm_ != Norm::mixed)) {
         choose_frame();
         write_all();
@@ -280,12 +280,13 @@ void BlockStore::add_features(std::size_t dimensions) {
 
 void BlockStore::adopt_columns() {
     const auto require = [](bool holds, const char* fault) { require_intact(holds, "the vectors", fault); };
-    require(dimensions_ > 0 && rows_.size() % dimensions_ == 0, "rows are not whole");
+    require(dimensions_ > 0 && rows_.size() % dimensions_ == 0,
+            "the number of values is not a multiple of the dimensions");
     size_ = framed_size_ = rows_.size() / dimensions_;
     const std::size_t blocks = (size_ + kBlockLanes - 1) / kBlockLanes;
-    require(blocks_.size() == blocks * pairs() * kBlockLanes, "blocks do not fit the rows");
-    require(slack_.size() == blocks, "slack does not fit the blocks");
-    require(origin_.size() == dimensions_, "origin does not fit the dimensions");
+    require(blocks_.size() == blocks * pairs() * kBlockLanes, "the blocks do not match the rows");
+    require(slack_.size() == blocks, "the slack does not match the blocks");
+    require(origin_.size() == dimensions_, "the origin does not match the dimensions");
     require(scale_.size() == 1 && missing_.size() == 1, "scale or missing is not one value");
 }
 
@@ -305,7 +306,7 @@ void Scan::open(const BlockStore& store, const double* x) {
         d);
 }
 
-/// The distance in scaled units up to which a lane must be looked at, all but the block's own slack. Where values are
+/// The distance in scaled units up to which a lane must be compared, without the block's own slack. Where values are
 /// missing the kernel takes a share of the bound, 1 / dimensions at least: the slack must survive that.
 float Scan::narrow_bound(const BlockStore& store, double power) const noexcept {
     if (power == kInfinity) return kEmptyLane;

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 class ModelFileError(ValueError):
     """
-    A file is not a model that can be used; the message says what is wrong and what to do.
+    A file is not a model that can be used; the message describes the fault and what to do.
     """
 
 class BuildStopped(RuntimeError):
@@ -17,27 +17,27 @@ class BuildStopped(RuntimeError):
 
 class StopToken:
     """
-    A flag that ends work in progress: give it to a Budget, set it from any thread.
+    A flag that stops work in progress: pass it to a Budget, set it from any thread.
     """
 
     def __init__(self) -> None: ...
 
     def set(self) -> None:
-        """End the work that looks at this token."""
+        """Stop the work that polls this token."""
 
     def clear(self) -> None:
-        """Make the token usable again."""
+        """Reset the token, so that it can be used again."""
 
     def is_set(self) -> bool:
         """Whether the token was set."""
 
 class Counter:
-    """How far a piece of work has come."""
+    """The progress of some work."""
 
     def __init__(self) -> None: ...
 
     def add(self, more: int = 1) -> None:
-        """Count on."""
+        """Add to the count."""
 
     @property
     def value(self) -> int: ...
@@ -45,7 +45,7 @@ class Counter:
 isa: str = 'avx2'
 
 def thread_count(requested: int = 0) -> int:
-    """The number of threads that a request stands for."""
+    """The number of threads to use for a request; 0 is one per core."""
 
 class BayesMetric:
     """
@@ -59,7 +59,8 @@ class BayesMetric:
 
 def neighbour_gradient(z: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, gradient: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> float:
     """
-    How well the neighbours of each row classify it under weighted distances, and its gradient by log weights.
+    Mean log share of the own class among the neighbours of each row under weighted distances; `gradient` receives
+    its derivatives by the log weights.
     """
 
 class BayesQuerySettings:
@@ -152,7 +153,7 @@ class BayesForest:
     @property
     def has_root_model(self) -> bool:
         """
-        Whether the model of the roots was trained and knows all classes and features.
+        Whether the model of the roots was trained on the present classes and features.
         """
 
     @staticmethod
@@ -201,7 +202,7 @@ class BayesForest:
         """Bytes of memory held; bytes of a mapped file are not counted."""
 
     def query(self, settings: BayesQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], metric: BayesMetric | None = None) -> BayesQuery:
-        """Open a query, which then has an answer."""
+        """Open a query on a record."""
 
     def resume(self, state: bytes) -> BayesQuery:
         """Resume a suspended query."""
@@ -231,28 +232,28 @@ def bayes_densities(x: Annotated[NDArray[numpy.float32], dict(shape=(None,), ord
     """
 
 def bayes_box_exponents(x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], precision: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], low: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scatter: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], share: float) -> tuple[float, float, float, float]:
-    """Bounds on the exponents of a cloud of objects; for tests."""
+    """Bounds on the exponents of a cloud of records; for tests."""
 
 def powers_of_two(log2_value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], origin: float, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """2^(log2_value - origin), for tests."""
 
 def build_shape(method: str, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], *, fanout: int, seed: int = 0, threads: int = 1, sample_size: int = 2000, kernel_variance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, progress: Counter | None = None, stop: StopToken | None = None) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')]]:
     """
-    The tree of one class's objects, as (first_entry, entry): node i owns entry[first_entry[i]:first_entry[i + 1]],
-    where a number >= 0 is a child node and ~entry an object.
+    The tree of one class's records, as (first_entry, entry): node i owns entry[first_entry[i]:first_entry[i + 1]],
+    where a number >= 0 is a child node and ~entry a record.
 
     `method` is em_top_down (which alone reads `seed` and `sample_size`), goldberger or virtual_sampling (which
-    alone read `kernel_variance`), hilbert, z_curve, str_packing or guttman. `progress` counts the objects placed;
+    alone read `kernel_variance`), hilbert, z_curve, str_packing or guttman. `progress` counts the records placed;
     setting `stop` ends the work with BuildStopped.
     """
 
 class LocustSamplingSettings:
-    """When a query is done."""
+    """When a query is exhausted."""
 
     def __init__(self, max_samples: int, error: float) -> None: ...
 
 class LocustLevelsSettings:
-    """How levels remember and vote."""
+    """How levels store points and vote."""
 
     def __init__(self, n_levels: int, level_size: int, stride: int, n_ranges: int, support: int, smoothing: float, kernel: float, affinity: float, class_floor: int, label_delay: int, max_bytes: int, seed: int, categorical: Sequence[int]) -> None: ...
 
@@ -284,7 +285,7 @@ class LocustLevelsQuery:
         """Everything needed to resume the query later, as bytes."""
 
 class LocustLevels:
-    """Levels of points. Many threads may ask while one learns."""
+    """Levels of points. Many threads may classify while one learns."""
 
     def learn(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
         """Learn points one after another."""
@@ -355,19 +356,19 @@ class LocustLevels:
 
     @property
     def level_weights(self) -> list[float]:
-        """How far each level is trusted."""
+        """The trust in each level; the weights add up to 1."""
 
     @property
     def level_sizes(self) -> list[int]:
-        """How many points each level holds."""
+        """The number of points of each level."""
 
 class LocustBlocksSettings:
-    """How blocks remember."""
+    """How blocks store points."""
 
     def __init__(self, block_size: int, n_ranges: int, decay: float, max_blocks: int, max_bytes: int, seed: int, categorical: Sequence[int]) -> None: ...
 
 class LocustBlockSampling:
-    """How samples are drawn and vote, and when a query is done."""
+    """How samples are drawn and vote, and when a query is exhausted."""
 
     def __init__(self, power: float, adaptive: bool, significance: float, min_points: int, dominant: str, votes: str, failed: str, max_samples: int, error: float) -> None: ...
 
@@ -399,7 +400,7 @@ class LocustBlocksQuery:
         """Everything needed to resume the query later, as bytes."""
 
 class LocustBlocks:
-    """Blocks of points. Many threads may ask while one learns."""
+    """Blocks of points. Many threads may classify while one learns."""
 
     def learn(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
         """Learn points one after another."""
@@ -470,7 +471,7 @@ class LocustBlocks:
 
     @property
     def block_sizes(self) -> list[int]:
-        """How many points each block holds, the newest last."""
+        """The number of points of each block, the newest last."""
 
 def locust_distances(query: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], unrelated: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], points: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], first_word: int, max_points: int) -> tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C')]]:
     """
@@ -486,7 +487,7 @@ def locust_ranges(column: Annotated[NDArray[numpy.float32], dict(shape=(None,), 
     """The cuts of a column and its codes, for tests."""
 
 class MicroClusterSettings:
-    """How micro-clusters grow, leave and are remembered."""
+    """How micro-clusters grow, are removed and are stored in snapshots."""
 
     def __init__(self, n_clusters: int, boundary: float, stale_after: int, snapshot_every: int, snapshots_per_order: int, choose_every: int, hold_back: int, standardise: bool) -> None: ...
 
@@ -523,7 +524,7 @@ class MicroClusterQuery:
         """Everything needed to resume the query later, as bytes."""
 
 class MicroClusters:
-    """Supervised micro-clusters. Many threads may ask while one learns."""
+    """Supervised micro-clusters. Many threads may classify while one learns."""
 
     def learn(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
         """Learn points one after another."""
@@ -627,9 +628,7 @@ def margin_sums(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None
     """
 
 class BlockStore:
-    """
-    Vectors in blocks of 16. Reading may run concurrently, changing may not.
-    """
+    """Vectors in blocks of 16. Reads may run concurrently, changes may not."""
 
     def __init__(self, dimensions: int, norm: str = 'euclidean', categorical: int = 0) -> None: ...
 
@@ -642,7 +641,7 @@ class BlockStore:
         """Add one vector at the end."""
 
     def swap_remove(self, i: int) -> None:
-        """Put the last vector in the place of vector i."""
+        """Remove vector i: the last vector takes its position."""
 
     def nearest(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int = 1, first: int = 0, last: int = 18446744073709551615) -> tuple:
         """
@@ -756,11 +755,13 @@ class NeighborsGallery:
 
     @property
     def positions(self) -> int:
-        """Exemplars, and those that left but still have their place in a list."""
+        """
+        Exemplars, including evicted ones that still have a position in a list.
+        """
 
     @property
     def oldest(self) -> int:
-        """The serial before which all exemplars have left."""
+        """The serial before which all exemplars were evicted."""
 
     @property
     def own_bytes(self) -> int:
@@ -832,7 +833,7 @@ class GraphQuery:
         """The nearest vertices so far, nearest first."""
 
 class AssociatedGraph:
-    """Components to classify by. It never changes: many threads may use it."""
+    """Components to classify by. Immutable: many threads may use it."""
 
     def __init__(self, scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, min_k: int = 1) -> None: ...
 
@@ -860,7 +861,7 @@ class AssociatedGraph:
         """
 
     def __deepcopy__(self, memo: object) -> object:
-        """Itself: it never changes."""
+        """The graph itself, which is immutable."""
 
     @property
     def classes(self) -> int: ...
@@ -873,11 +874,11 @@ class AssociatedGraph:
 
 def learn_moments(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], count: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], observed: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], scatter: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
     """
-    Take records into the counts, means and scatters of their classes, in place.
+    Add records to the counts, means and scatters of their classes, in place.
     """
 
 def moments_proba(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], smoothing: float, count: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], observed: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], scatter: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
     """Probabilities of the classes for each row, by Gaussian naive Bayes."""
 
 def tree_leaves(rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], missing_left: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:
-    """The number of the leaf in which each row ends."""
+    """The number of the leaf that each row reaches."""

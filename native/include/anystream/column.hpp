@@ -18,7 +18,7 @@
 
 namespace anystream {
 
-/// Reading may run concurrently; changing may not run beside anything else.
+/// Const members may run concurrently; members that change it may not run concurrently with any other.
 template <typename T>
 class Column {
   public:

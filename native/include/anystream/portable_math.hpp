@@ -1,7 +1,7 @@
 // exp and log from additions and multiplications alone: the same bits on every machine, and inlined.
 //
 // The C library's versions differ in the last place between machines (some use fused operations), which is enough to
-// send an object on a border to the other cluster. Relative errors stay below 1e-13.
+// send a record on a border to the other cluster. Relative errors stay below 1e-13.
 #pragma once
 
 #include <bit>

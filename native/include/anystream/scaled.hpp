@@ -8,15 +8,15 @@
 namespace anystream {
 
 /// Densities of a query against classes differ by factors such as 2^5000. The exponent is a whole number kept in a
-/// double, so that adding and comparing need no logarithm and lose nothing.
+/// double, so that adding and comparing need no logarithm and are exact.
 struct Scaled {
     double fraction = 0.0;  // 0, or in [0.5, 1) once normal
     double exponent = 0.0;
 
-    static constexpr double kLeastNormal = 0x1p-1022;  // smaller values count as 0
+    static constexpr double kMinNormal = 0x1p-1022;  // smaller values count as 0
 
     static Scaled of(double value, double exponent) noexcept {
-        if (!(value >= kLeastNormal)) return {};
+        if (!(value >= kMinNormal)) return {};
         std::uint64_t bits;
         std::memcpy(&bits, &value, sizeof bits);
         const double shift = static_cast<double>(bits >> 52) - 1022.0;

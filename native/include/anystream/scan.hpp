@@ -1,14 +1,14 @@
-// Vectors in blocks of 16, and the exact nearest of them to a query: what neighbours and graphs scan.
+// Vectors in blocks of 16, and the search for those nearest to a query, exact; used by neighbours and graphs.
 //
 //     blocks  [block][pair of dimensions][16 lanes]   moved to `origin` and scaled; +inf in lanes without vector
-//     slack   [block]                                 how far the blocks may be off there, in scaled units
-//     rows    [vector][dimension]                     float64, as they came
+//     slack   [block]                                 the largest error of the block, in scaled units
+//     rows    [vector][dimension]                     float64, unchanged
 //
 // A lane of a pair holds the upper halves of two float32 (bfloat16), the even dimension in the lower 16 bits: a scan is
-// as fast as memory, so half of it is worth a shift and a mask. The blocks only rule out: a kernel finds the lanes that
-// may lie within a bound which is widened by all that rounding can do, and those few are decided in float64 from the
-// rows. So answers are those of plain float64 arithmetic on every machine. Missing values (NaN) are left out, and the
-// rest is weighted up by dimensions / present ones, as scikit-learn's nan_euclidean does.
+// as fast as memory, so half of it is worth a shift and a mask. The blocks only exclude vectors: a kernel finds the
+// lanes that may lie within a bound which is widened by all possible rounding errors, and those few are compared in
+// float64 from the rows. The results are those of plain float64 arithmetic on every machine. Missing values (NaN) are
+// left out, and the rest is weighted up by dimensions / present ones, as scikit-learn's nan_euclidean does.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ namespace anystream {
 
 inline constexpr std::size_t kBlockLanes = 16;
 
-/// What a distance is made of. Powers stand for distances inside: they order alike and need no root.
+/// The kind of distance. Inside, powers stand for distances: they have the same order and need no root.
 enum class Norm : std::int32_t {
     euclidean,  // power: sum of squares
     manhattan,  // power: sum of absolute differences
@@ -35,7 +35,7 @@ enum class Norm : std::int32_t {
 
 [[nodiscard]] double distance_of_power(Norm norm, double power) noexcept;
 
-/// A vector of the store and how far it is. Nearer is less; at equal distance the lower id is.
+/// A vector of the store and its distance. Nearer is less; at equal distance the lower id is less.
 struct Neighbor {
     double power = std::numeric_limits<double>::infinity();
     std::int64_t id = std::numeric_limits<std::int64_t>::max();
@@ -46,22 +46,22 @@ struct Neighbor {
     }
 };
 
-/// The k nearest seen so far, nearest first, of those whose id is not below `least_id`. `reset` keeps the memory.
+/// The k nearest seen so far, nearest first, of those whose id is not below `min_id`. `reset` keeps the memory.
 class NearestSet {
   public:
     explicit NearestSet(std::size_t k = 1) { reset(k); }
-    void reset(std::size_t k, std::int64_t least_id = std::numeric_limits<std::int64_t>::min()) {
+    void reset(std::size_t k, std::int64_t min_id = std::numeric_limits<std::int64_t>::min()) {
         k_ = k;
-        least_id_ = least_id;
+        min_id_ = min_id;
         found_.clear();
         found_.reserve(k + 1);
     }
-    /// What a further one must not exceed: infinity while there is room.
+    /// The power that a further one must not exceed; infinity while there are fewer than k.
     [[nodiscard]] double bound() const noexcept {
         return found_.size() < k_ ? std::numeric_limits<double>::infinity() : found_.back().power;
     }
     void offer(const Neighbor& candidate) {
-        if (candidate.id < least_id_ || (found_.size() == k_ && !(candidate < found_.back()))) return;
+        if (candidate.id < min_id_ || (found_.size() == k_ && !(candidate < found_.back()))) return;
         if (found_.size() == k_) found_.pop_back();
         auto at = found_.end();
         while (at != found_.begin() && candidate < *(at - 1)) --at;
@@ -72,11 +72,11 @@ class NearestSet {
 
   private:
     std::size_t k_ = 1;
-    std::int64_t least_id_ = 0;
+    std::int64_t min_id_ = 0;
     std::vector<Neighbor> found_;
 };
 
-/// Reading may run concurrently; changing may not run beside anything else.
+/// Const members may run concurrently; members that change it may not run concurrently with any other.
 class BlockStore {
   public:
     explicit BlockStore(std::size_t dimensions, Norm norm = Norm::euclidean, std::size_t categorical = 0);
@@ -85,16 +85,16 @@ class BlockStore {
     [[nodiscard]] std::size_t dimensions() const noexcept { return dimensions_; }
     [[nodiscard]] Norm norm() const noexcept { return norm_; }
     [[nodiscard]] std::size_t categorical() const noexcept { return categorical_; }
-    /// Some vector lacks a value.
+    /// Whether any vector lacks a value.
     [[nodiscard]] bool missing() const noexcept { return missing_[0] != 0; }
     [[nodiscard]] std::span<const double> row(std::size_t i) const noexcept {
         return {rows_.data() + i * dimensions_, dimensions_};
     }
-    /// The plain float64 power between x and vector i, or something above `bound` if it exceeds that.
+    /// The plain float64 power between x and vector i, or any number above `bound` if it exceeds that.
     [[nodiscard]] double power(std::size_t i, const double* x,
                                double bound = std::numeric_limits<double>::infinity()) const noexcept;
 
-    /// All vectors at once, row-major; replaces what was there.
+    /// Replaces all vectors, row-major.
     void assign(std::span<const double> rows);
     void append(const double* row);
     /// The last vector takes the place of vector i, and the store is one shorter.
@@ -102,7 +102,7 @@ class BlockStore {
     void swap(std::size_t i, std::size_t j);
     /// Vector i of the result is vector order[i] of this.
     [[nodiscard]] BlockStore permuted(std::span<const std::int64_t> order) const;
-    /// Further dimensions at the end, missing in all vectors so far. Not for mixed stores.
+    /// Adds dimensions at the end, missing in all vectors so far. Not for mixed stores.
     void add_features(std::size_t dimensions);
 
     /// Every array, by name.
@@ -145,8 +145,8 @@ class Scan {
   public:
     void open(const BlockStore& store, const double* x);
 
-    /// Offers all vectors at positions [first, last) that can matter. `ids` decides ties and is stored in the
-    /// neighbours; without it the position does. `skip` is left out.
+    /// Offers all vectors at positions [first, last) that can be among the nearest. `ids` decides ties and is stored in
+    /// the neighbours; without it the position does. `skip` is left out.
     void nearest(const BlockStore& store, std::size_t first, std::size_t last, std::span<const std::int64_t> ids,
                  NearestSet& best, std::size_t skip = std::numeric_limits<std::size_t>::max()) const;
 
@@ -154,7 +154,7 @@ class Scan {
     void powers(const BlockStore& store, std::size_t first, std::size_t last, std::span<double> out) const;
 
     /// The powers of all vectors up to a common factor, in float32, the same bits on every machine: for heuristics.
-    /// `out` has room for whole blocks; what lies behind the last vector is infinite or not a number.
+    /// `out` holds whole blocks; values behind the last vector are infinite or NaN.
     void rough_powers(const BlockStore& store, std::span<float> out) const;
 
   private:
@@ -170,7 +170,7 @@ class Scan {
 
 /// The k nearest others of every vector, nearest first, on all cores: position and power to rows of `out_position` and
 /// `out_power`, each (size, k); -1 and infinity where there are fewer than k others. `ids` decides ties (none: the
-/// position). `done` counts finished vectors; if `stop` is set the rest stays undone.
+/// position). `done` counts finished vectors; if `stop` is set the rest is not computed.
 void all_nearest(const BlockStore& store, std::size_t k, std::span<const std::int64_t> ids, int threads,
                  std::span<std::int64_t> out_position, std::span<double> out_power,
                  std::atomic<std::int64_t>* done = nullptr, const StopFlag* stop = nullptr);

@@ -1,4 +1,4 @@
-// The state of a query as bytes, and back.
+// Writing the state of a query to bytes, and reading it.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ class StateReader {
     template <typename T>
     [[nodiscard]] T value() {
         static_assert(std::is_trivially_copyable_v<T>);
-        require(bytes_.size() >= sizeof(T), "it ends too early");
+        require(bytes_.size() >= sizeof(T), "it is too short");
         T value;
         std::memcpy(&value, bytes_.data(), sizeof(T));
         bytes_ = bytes_.subspan(sizeof(T));
@@ -49,7 +49,7 @@ class StateReader {
     template <typename T>
     void array(std::vector<T>& values) {
         const auto size = value<std::uint64_t>();
-        require(size <= bytes_.size() / sizeof(T), "it ends too early");
+        require(size <= bytes_.size() / sizeof(T), "it is too short");
         values.resize(size);
         for (T& each : values) each = value<T>();
     }

@@ -1,9 +1,9 @@
-// When work must end: so many steps, an instant, a flag that another thread sets.
+// Limits of work: a number of steps, a deadline, and a flag that another thread sets.
 //
-// A kernel polls the condition it was given once per step. Steps are counted exactly; the flag is read at every poll
-// (a relaxed load); the clock is read only when enough steps have passed since the last look, because a look costs as
-// much as a tenth of a step. The stride doubles or halves so that looks stay some microseconds apart, whatever a step
-// costs: the overshoot is bounded by that distance, the cost stays below a percent.
+// A kernel polls its condition once per step. Steps are counted exactly; the flag is read at every poll (a relaxed
+// load); the clock is read only when enough steps have passed since the last time, because reading it costs as much as
+// a tenth of a step. The stride doubles or halves so that reads stay some microseconds apart, whatever a step costs:
+// this interval bounds the overshoot, and the cost stays below a percent.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace anystream {
 
 using Clock = std::chrono::steady_clock;
 
-/// A flag that one thread sets and others look at. Every member may be called from any thread.
+/// A flag that one thread sets and others read. Every member may be called from any thread.
 class StopFlag {
   public:
     void set() noexcept { set_.store(true, std::memory_order_relaxed); }
@@ -26,7 +26,7 @@ class StopFlag {
     std::atomic<bool> set_{false};
 };
 
-/// What a caller allows. Plain values: copied freely, shared between threads.
+/// The limits of a call. Plain values: copied freely, shared between threads.
 struct Limits {
     static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
@@ -38,52 +38,52 @@ struct Limits {
     [[nodiscard]] bool interruptible() const noexcept { return timed() || flag != nullptr; }
 };
 
-/// Polls the instant and the flag of some limits for one thread. Once due, it stays due.
+/// Polls the deadline and the flag of some limits for one thread. Once due, it stays due.
 class StopWatch {
   public:
     explicit StopWatch(const Limits& limits) noexcept
         : until_(limits.until), flag_(limits.flag), timed_(limits.timed()) {
         if (timed_) {
-            last_look_ = Clock::now();
-            due_ = last_look_ >= until_;
+            last_read_ = Clock::now();
+            due_ = last_read_ >= until_;
         }
         if (flag_ != nullptr && flag_->is_set()) due_ = true;
     }
 
-    /// True when the work must end. Call it once per step.
+    /// True when the work has to stop. Call it once per step.
     [[nodiscard]] bool due() noexcept {
         if (due_) return true;
         if (flag_ != nullptr && flag_->is_set()) return due_ = true;
-        if (timed_ && --countdown_ <= 0) return look();
+        if (timed_ && --countdown_ <= 0) return read_clock();
         return false;
     }
 
-    /// Another instant for the same thread: the share of the time that one part of the work may take.
+    /// Sets another deadline for the same thread: the share of the time that one part of the work may take.
     void restart(Clock::time_point until) noexcept {
         until_ = until;
         due_ = flag_ != nullptr && flag_->is_set();
-        last_look_ = Clock::now();
+        last_read_ = Clock::now();
         countdown_ = 0;
     }
 
   private:
     static constexpr std::chrono::nanoseconds kNear{
-        6'000};  // looks closer together than this are a waste: one costs up to 50 ns
-    static constexpr std::chrono::nanoseconds kFar{16'000};  // and further apart than this come too late
+        6'000};  // reads closer together than this waste time: one costs up to 50 ns
+    static constexpr std::chrono::nanoseconds kFar{16'000};  // reads further apart than this come too late
     static constexpr int kMaxStride = 4096;
 
-    bool look() noexcept {
+    bool read_clock() noexcept {
         const auto now = Clock::now();
-        const auto since = now - last_look_;
+        const auto since = now - last_read_;
         if (since < kNear && stride_ < kMaxStride) stride_ *= 2;
         if (since > kFar && stride_ > 1) stride_ /= 2;
-        last_look_ = now;
+        last_read_ = now;
         countdown_ = stride_;
         return due_ = now >= until_;
     }
 
     Clock::time_point until_;
-    Clock::time_point last_look_{};
+    Clock::time_point last_read_{};
     const StopFlag* flag_;
     bool timed_;
     bool due_ = false;

@@ -77,7 +77,8 @@ class Passes {
         return affordable <= kWorthTwoPasses ? affordable : std::max(Query::kRoundSteps, affordable / 8);
     }
 
-    /// Every record to `goal` steps, or as deep as the time left allows. True if all are finished, or must end.
+    /// Every record to `goal` steps, or as deep as the time left allows. True if all are finished or the
+    /// limits ended the pass.
     bool pass(std::int64_t goal, bool first) {
         std::atomic<std::size_t> waiting{batch_.size()};
         std::atomic<bool> finished{true}, stopped{false};

@@ -1,4 +1,4 @@
-// From objects and shapes to the arrays that queries read.
+// From records and shapes to the arrays that queries read.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -70,18 +70,18 @@ bool Forest::standardise(const double* x, float* z) const noexcept {
     bool missing = false;
     for (std::size_t j = 0; j < dimensions_; ++j) {
         missing |= std::isnan(x[j]);
-        z[j] = static_cast<float>(std::clamp((x[j] - shift[j]) / scale[j], -kFarthest, kFarthest));
+        z[j] = static_cast<float>(std::clamp((x[j] - shift[j]) / scale[j], -kMaxZ, kMaxZ));
     }
     return missing;
 }
 
-bool Forest::complete(std::int32_t object) const noexcept {
-    const double* x = points_.data() + static_cast<std::size_t>(object) * dimensions_;
+bool Forest::complete(std::int32_t record) const noexcept {
+    const double* x = points_.data() + static_cast<std::size_t>(record) * dimensions_;
     return std::none_of(x, x + dimensions_, [](double value) { return std::isnan(value); });
 }
 
-void Forest::object_in_z(std::int32_t object, std::span<double> z, std::span<double> unknown) const noexcept {
-    const auto i = static_cast<std::size_t>(object);
+void Forest::record_in_z(std::int32_t record, std::span<double> z, std::span<double> unknown) const noexcept {
+    const auto i = static_cast<std::size_t>(record);
     const double* x = points_.data() + i * dimensions_;
     const std::size_t moments = static_cast<std::size_t>(point_class_[i]) * dimensions_;
     for (std::size_t j = 0; j < dimensions_; ++j) {
@@ -91,10 +91,10 @@ void Forest::object_in_z(std::int32_t object, std::span<double> z, std::span<dou
         if (std::isnan(value)) {
             const double observed = class_observed_[moments + j];
             value = observed > 0.0 ? class_mean_[moments + j] : shift_[j];
-            // A value never seen could be anything that the data show: unit variance in z.
+            // A feature never observed in the class may have any value of the data: unit variance in z.
             unknown[j] = observed > 0.0 ? class_scatter_[moments + j] / observed / (scale * scale) : 1.0;
         }
-        z[j] = std::clamp((value - shift_[j]) / scale, -kFarthest, kFarthest);
+        z[j] = std::clamp((value - shift_[j]) / scale, -kMaxZ, kMaxZ);
     }
 }
 
@@ -106,7 +106,7 @@ void Forest::measure() {
 
 /// Counts, means and scatters of the classes, of the values that are present.
 void Forest::measure_classes() {
-    const std::size_t d = dimensions_, n = objects(), m = classes();
+    const std::size_t d = dimensions_, n = records(), m = classes();
     const auto points = points_.view();
     auto& count = class_count_.own();
     auto& observed = class_observed_.own();
@@ -154,7 +154,7 @@ void Forest::measure_scale() {
             const double apart = class_mean_[c * d + j] - shift[j];
             spread += class_scatter_[c * d + j] + class_observed_[c * d + j] * apart * apart;
         }
-        // A constant dimension says nothing: a unit scale lets it cancel between the classes.
+        // A constant dimension carries no information: a unit scale lets it cancel between the classes.
         scale[j] = seen > 0.0 && range.varies(j) ? std::sqrt(spread / seen) : 1.0;
         if (!(scale[j] > 0.0)) scale[j] = 1.0;
     }
@@ -227,7 +227,7 @@ void Forest::summarise(std::size_t node, std::span<const std::int32_t> children)
             std::copy_n(node_scatter_.data() + below * d, d, unknown.data());
             widen_box(node, node_box(below), node_box(below) + d);
         } else {
-            object_in_z(~child, z, unknown);
+            record_in_z(~child, z, unknown);
             widen_box(node, ~child, z);
         }
         total += count;
@@ -251,9 +251,9 @@ void Forest::widen_box(std::size_t node, const float* low, const float* high) {
     }
 }
 
-void Forest::widen_box(std::size_t node, std::int32_t object, std::span<const double> z) {
+void Forest::widen_box(std::size_t node, std::int32_t record, std::span<const double> z) {
     std::vector<float> centre(z.begin(), z.end());  // rounded as in the kernels
-    if (!complete(object)) centre[0] = std::numeric_limits<float>::quiet_NaN();
+    if (!complete(record)) centre[0] = std::numeric_limits<float>::quiet_NaN();
     widen_box(node, centre.data(), centre.data());
 }
 
@@ -261,12 +261,12 @@ void Forest::write_lane(const NodeHead& head, float* at, std::size_t lane, std::
                         std::size_t point_class) {
     const std::size_t d = dimensions_, lanes = head.lanes();
     const float* kernel = kernel_precision(point_class);
-    std::vector<double> object(child < 0 ? 2 * d : 0);
-    const double* mean = object.data();
-    const double* spread = object.data() + d;  // of an object: what is unknown of it; of a node: its scatter
+    std::vector<double> record(child < 0 ? 2 * d : 0);
+    const double* mean = record.data();
+    const double* spread = record.data() + d;  // of a record: the variance of missing values; of a node: its scatter
     double count = 1.0;
     if (child < 0) {
-        object_in_z(~child, {object.data(), d}, {object.data() + d, d});
+        record_in_z(~child, {record.data(), d}, {record.data() + d, d});
     } else {
         const auto below = static_cast<std::size_t>(child);
         mean = node_mean_.data() + below * d;
@@ -314,7 +314,7 @@ void Forest::write_node(std::size_t node, std::span<const std::int32_t> children
 void Forest::write_root(std::size_t point_class) {
     const NodeHead head(0, root_lanes(), classes(), false);
     auto& blob = root_blob_.own();
-    if (blob.size() != head.floats(dimensions_)) {  // more classes than lanes: lay the table out anew
+    if (blob.size() != head.floats(dimensions_)) {  // more classes than lanes: lay out the table again
         blob.assign(head.floats(dimensions_), 0.0F);
         for (std::size_t c = 0; c < classes(); ++c)
             if (c != point_class) write_root(c);
@@ -333,7 +333,7 @@ void Forest::assemble(const std::vector<TreeShape>& shapes) {
     for (std::size_t c = 0; c < shapes.size(); ++c) first_node[c + 1] = first_node[c] + shapes[c].nodes();
     const std::size_t nodes = first_node.back();
 
-    // Entries name nodes of their own tree; shift them to the places in the forest.
+    // Entries number the nodes of their own tree; shift them to the numbers in the forest.
     const auto children_of = [&](std::size_t c, std::size_t i) {
         const auto entries = shapes[c].entries_of(i);
         std::vector<std::int32_t> children(entries.begin(), entries.end());
@@ -370,13 +370,13 @@ void Forest::assemble(const std::vector<TreeShape>& shapes) {
     root.assign(classes(), kNothing);
     for (std::size_t c = 0; c < shapes.size(); ++c)
         if (shapes[c].nodes() > 0) root[c] = static_cast<std::int32_t>(first_node[c]);
-    for (std::size_t i = objects(); i-- > 0;) {  // a class of one object has no node: its kernel is the root
+    for (std::size_t i = records(); i-- > 0;) {  // a class of one record has no node: its kernel is the root
         const auto c = static_cast<std::size_t>(point_class_[i]);
         if (class_count_[c] == 1) root[c] = ~static_cast<std::int32_t>(i);
     }
     root_blob_.own().clear();
     for (std::size_t c = 0; c < classes(); ++c) write_root(c);
-    assembled_at_.own()[0] = static_cast<std::int64_t>(objects());
+    assembled_at_.own()[0] = static_cast<std::int64_t>(records());
     measure_covariances();
 }
 

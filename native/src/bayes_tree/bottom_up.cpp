@@ -7,7 +7,7 @@
 namespace anystream::bayes_tree {
 namespace {
 
-Level objects_of(const Points& points, std::span<const double> kernel_variance) {
+Level records_of(const Points& points, std::span<const double> kernel_variance) {
     Level level{points.dimensions, {}, {}, {}, {}};
     level.entry.resize(points.size());
     for (std::size_t i = 0; i < points.size(); ++i) level.entry[i] = ~static_cast<std::int32_t>(i);
@@ -55,8 +55,8 @@ Groups runs_of(std::vector<std::int32_t> order, std::size_t length) {
 
 TreeShape build_bottom_up(const Points& points, std::span<const double> kernel_variance, const BuildOptions& options,
                           const std::function<Groups(const Level&)>& group) {
-    TreeShape made;  // nodes in the order of their making, children before parents
-    Level level = objects_of(points, kernel_variance);
+    TreeShape made;  // nodes in the order of creation, children before parents
+    Level level = records_of(points, kernel_variance);
     Moments moments(points.dimensions);
     const auto add_node = [&](std::span<const std::int32_t> members) {
         for (const auto m : members) made.entry.push_back(level.entry[static_cast<std::size_t>(m)]);
@@ -85,7 +85,7 @@ TreeShape build_bottom_up(const Points& points, std::span<const double> kernel_v
         report_placed(options, std::exchange(unplaced, 0));
     }
     report_placed(options, unplaced);
-    if (level.size() < 2) return {};  // one object
+    if (level.size() < 2) return {};  // one record
     std::vector<std::int32_t> all(level.size());
     std::iota(all.begin(), all.end(), 0);
     return breadth_first(made, add_node(all));

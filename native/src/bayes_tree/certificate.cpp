@@ -11,7 +11,7 @@ namespace anystream::bayes_tree {
 namespace {
 
 constexpr double kSingle = 0x1p-24;  // the relative rounding error of a single-precision operation
-constexpr double kWorn = 1e-7;       // upper sums below this share of their peak are added up anew
+constexpr double kWorn = 1e-7;       // upper sums below this share of their peak are summed again
 constexpr double kSlack = 1e-13;     // of the peak: what additions and subtractions in double precision may have lost
 constexpr double kMargin = 1e-6;     // relative: a power of two in single precision is exact to 2e-7
 constexpr double kHalfLog2EDouble = 0.5 * std::numbers::log2e;
@@ -52,7 +52,7 @@ Certificate::Bounds Certificate::bounds(const Forest& forest, std::size_t c, std
     const double base = log2_norm_[c] + log2_factor_[c];
     const double rounding = 4.0 * kSingle * (std::abs(log2_norm_[c]) + 1.0);
     const float* box = forest.node_box(node);
-    // Incomplete objects have wider kernels than their class, each its own: all that is known is the peak of a kernel.
+    // Incomplete records have wider kernels than their class, each its own: only the peak of a kernel is known.
     if (std::isnan(box[0])) return {count, -std::numeric_limits<double>::infinity(), base + rounding, base, 1.0};
 
     const float* precision = missing_ ? own_precision_.data() + c * d : forest.kernel_precision(c);
@@ -62,12 +62,13 @@ Certificate::Bounds Certificate::bounds(const Forest& forest, std::size_t c, std
     const double moved = 2.0 * kSingle * std::sqrt(u.reach), root = std::sqrt(u.mean);
     const double relative = (static_cast<double>(d) + 16.0) * kSingle;
     const double highest_mean = (root + moved) * (root + moved) * (1.0 + relative);
-    const double least = u.least * (1.0 - relative), most = u.most * (1.0 - relative);
+    const double lowest = u.lowest * (1.0 - relative), highest = u.highest * (1.0 - relative);
     double near = 1.0;
-    if (most > least)
-        near = (most - std::clamp((u.mean - 2.0 * moved * root) * (1.0 - relative), least, most)) / (most - least);
-    return {count, base - rounding - kHalfLog2EDouble * highest_mean, base + rounding - kHalfLog2EDouble * least,
-            base + rounding - kHalfLog2EDouble * most, near};
+    if (highest > lowest)
+        near = (highest - std::clamp((u.mean - 2.0 * moved * root) * (1.0 - relative), lowest, highest)) /
+               (highest - lowest);
+    return {count, base - rounding - kHalfLog2EDouble * highest_mean, base + rounding - kHalfLog2EDouble * lowest,
+            base + rounding - kHalfLog2EDouble * highest, near};
 }
 
 void Certificate::values(std::span<const Bounds> of, double origin, double* lower, double* upper) noexcept {
@@ -105,15 +106,15 @@ void Certificate::add_kernels(std::size_t c, std::span<const float> log2_value) 
 void Certificate::add_up(const Forest& forest, std::size_t c, std::span<const std::int32_t> nodes,
                          std::span<const float> kernels) {
     found_.clear();
-    double most = -std::numeric_limits<double>::infinity();
+    double highest = -std::numeric_limits<double>::infinity();
     for (const std::int32_t node : nodes) {
         found_.push_back(bounds(forest, c, static_cast<std::size_t>(node)));
-        most = std::max(most, found_.back().upper);
+        highest = std::max(highest, found_.back().upper);
     }
-    for (const float value : kernels) most = std::max(most, static_cast<double>(value) + log2_factor_[c]);
+    for (const float value : kernels) highest = std::max(highest, static_cast<double>(value) + log2_factor_[c]);
     Sums& sums = sums_[c] = {};
     if (!nodes.empty() || !kernels.empty()) {
-        sums.origin = std::ceil(most);
+        sums.origin = std::ceil(highest);
         double lower[kAtOnce], upper[kAtOnce];
         for (std::size_t first = 0; first < found_.size(); first += kAtOnce) {
             const std::size_t run = std::min(kAtOnce, found_.size() - first);

@@ -8,19 +8,19 @@
 namespace anystream::bayes_tree {
 namespace {
 
-constexpr std::size_t kMostObjects = std::size_t{1} << 30;  // entries are numbered in 32 bits
-constexpr double kLargestValue = 1e100;                     // squares and their sums stay finite
+constexpr std::size_t kMaxRecords = std::size_t{1} << 30;  // entries are numbered in 32 bits
+constexpr double kMaxValue = 1e100;                        // squares and their sums stay finite
 
 }  // namespace
 
 void require_buildable(const Points& points, const BuildOptions& options) {
     const auto refuse = [](const std::string& message) { throw std::invalid_argument(message); };
-    if (points.size() == 0) refuse("there are no points; a tree needs at least one object");
-    if (points.size() > kMostObjects) {
+    if (points.size() == 0) refuse("there are no points; a tree needs at least one record");
+    if (points.size() > kMaxRecords) {
         refuse("there are " + std::to_string(points.size()) + " points in one class; at most 2^30 fit into one tree");
     }
     for (std::size_t i = 0; i < points.values.size(); ++i) {
-        if (std::abs(points.values[i]) <= kLargestValue) continue;
+        if (std::abs(points.values[i]) <= kMaxValue) continue;
         refuse("points[" + std::to_string(i / points.dimensions) + ", " + std::to_string(i % points.dimensions) +
                "] is " + std::to_string(points.values[i]) + "; pass finite, standardised values");
     }

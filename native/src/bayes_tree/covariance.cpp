@@ -12,8 +12,8 @@ namespace anystream::bayes_tree {
 
 namespace {
 
-constexpr double kLeastShrinkage = 1e-3;  // duplicated or dependent columns: the raw matrix would be singular
-constexpr double kLeastGain = 1e-12;
+constexpr double kMinShrinkage = 1e-3;  // duplicated or dependent columns: the raw matrix would be singular
+constexpr double kMinGain = 1e-12;
 
 /// log |C_aa| of the dimensions in `a`.
 double log_determinant(std::span<const double> covariance, std::size_t d, std::span<const std::int32_t> a,
@@ -74,10 +74,10 @@ bool cholesky(double* matrix, std::size_t size, std::size_t stride) noexcept {
 }
 
 // An edge between two blocks joins them whatever its ends, and the joint block is filled (Fig. 3), so hill climbing
-// over edges is joining of blocks. Mean and diagonal stay, hence the log likelihood rises by n/2 of log |C_aa| + log
+// over edges is joining of blocks. Mean and diagonal stay, so the log likelihood rises by n/2 of log |C_aa| + log
 // |C_bb| - log |C_abab|, which depends on the two blocks alone.
-Blocks search_blocks(std::span<const double> covariance, std::size_t d, std::size_t most) {
-    if (most >= d) return Blocks::whole(d);
+Blocks search_blocks(std::span<const double> covariance, std::size_t d, std::size_t max_block) {
+    if (max_block >= d) return Blocks::whole(d);
     std::vector<std::vector<std::int32_t>> member(d);  // of a block, under the number of its smallest dimension
     std::vector<double> log_det(d), gain(d * d, 0.0);  // gain: of joining a < b
     std::vector<double> scratch;
@@ -89,7 +89,7 @@ Blocks search_blocks(std::span<const double> covariance, std::size_t d, std::siz
     const auto measure = [&](std::size_t a, std::size_t b) {
         double& value = gain[a * d + b];
         value = 0.0;
-        if (member[a].empty() || member[b].empty() || member[a].size() + member[b].size() > most) return;
+        if (member[a].empty() || member[b].empty() || member[a].size() + member[b].size() > max_block) return;
         both = member[a];
         both.insert(both.end(), member[b].begin(), member[b].end());
         value = log_det[a] + log_det[b] - log_determinant(covariance, d, both, scratch);
@@ -98,7 +98,7 @@ Blocks search_blocks(std::span<const double> covariance, std::size_t d, std::siz
         for (std::size_t b = a + 1; b < d; ++b) measure(a, b);
     while (true) {
         std::size_t first = 0, second = 0;
-        double highest = kLeastGain;
+        double highest = kMinGain;
         for (std::size_t a = 0; a < d; ++a) {
             if (member[a].empty()) continue;
             for (std::size_t b = a + 1; b < d; ++b)
@@ -124,10 +124,10 @@ Blocks search_blocks(std::span<const double> covariance, std::size_t d, std::siz
     return blocks;
 }
 
-void shrink(std::span<double> covariance, std::span<const double> variance, double objects) {
+void shrink(std::span<double> covariance, std::span<const double> variance, double records) {
     const std::size_t d = variance.size();
     const auto a = static_cast<double>(d);
-    const double kept = 1.0 - std::max(kLeastShrinkage, a / (a + objects));
+    const double kept = 1.0 - std::max(kMinShrinkage, a / (a + records));
     for (std::size_t i = 0; i < d; ++i)
         for (std::size_t j = 0; j < d; ++j) covariance[i * d + j] = i == j ? variance[i] : kept * covariance[i * d + j];
 }

@@ -10,7 +10,7 @@ namespace anystream::bayes_tree {
 
 namespace {
 
-constexpr double kFarthest = 1e15;
+constexpr double kMaxZ = 1e15;
 
 std::size_t full_panel_values(std::size_t dimensions) noexcept {
     const std::size_t panels = panels_of(dimensions);
@@ -25,14 +25,14 @@ void CovarianceTable::clear(std::size_t nodes) {
 }
 
 std::int32_t CovarianceTable::append(std::span<const double> covariance, const Blocks& blocks, const double* mean_in_z,
-                                     std::int64_t objects) {
+                                     std::int64_t records) {
     const std::size_t d = blocks.order.size();
     const auto begin = static_cast<std::int64_t>(values.size());
     const InverseFactor factor = inverse_factor(covariance, blocks);
     if (std::isnan(factor.log2_norm)) return -1;
     append_panels(factor, first.own(), values.own());
     const auto row = static_cast<std::int32_t>(rows());
-    count.own().push_back(objects);
+    count.own().push_back(records);
     order.own().insert(order.own().end(), blocks.order.begin(), blocks.order.end());
     offset.own().push_back(begin);
     log2_norm.own().push_back(static_cast<float>(factor.log2_norm));
@@ -64,9 +64,9 @@ const char* CovarianceTable::flaw(std::size_t nodes, std::size_t dimensions) con
         return value >= low && value < static_cast<std::int64_t>(end);
     };
     for (const std::int32_t row : of_node.view())
-        if (!inside(row, -1, k)) return "a node names a covariance that is not there";
+        if (!inside(row, -1, k)) return "a node refers to a covariance that does not exist";
     for (const std::int32_t dimension : order.view())
-        if (!inside(dimension, 0, dimensions)) return "a covariance names a feature that is not there";
+        if (!inside(dimension, 0, dimensions)) return "a covariance refers to a feature that does not exist";
     for (std::size_t row = 0; row < k; ++row) {
         for (std::size_t p = 0; p < panels; ++p)
             if (!inside(first[row * panels + p], 0, p * kPanelRows + 1)) return "the blocks of a covariance overlap";
@@ -86,7 +86,7 @@ void RootModel::log2_joint(const double* x, std::span<double> out) const {
     z.assign(panels * kPanelRows, 0.0F);
     first.assign(panels, 0);
     for (std::size_t j = 0; j < d; ++j)
-        at[j] = static_cast<float>(std::clamp((x[j] - shift[j]) / scale[j], -kFarthest, kFarthest));
+        at[j] = static_cast<float>(std::clamp((x[j] - shift[j]) / scale[j], -kMaxZ, kMaxZ));
     const std::size_t floats = full_panel_values(d);
     for (std::size_t c = 0; c < classes(); ++c) {
         const float* const centre = mean.data() + c * d;
@@ -105,7 +105,7 @@ const char* RootModel::flaw(std::size_t classes_now, std::size_t dimensions) con
         return "the arrays of the root model have different lengths";
     for (std::size_t j = 0; j < d; ++j)
         if (!(scale[j] > 0.0) || !std::isfinite(scale[j]) || !std::isfinite(shift[j]))
-            return "the scale of the root model is damaged";
+            return "the scale of the root model is not a positive number";
     return nullptr;
 }
 

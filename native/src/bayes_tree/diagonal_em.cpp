@@ -10,11 +10,11 @@ namespace {
 
 constexpr std::size_t kLanes = GaussianLanes::kLanes;
 constexpr double kNothing = GaussianLanes::kNothing;
-constexpr int kMostIterations = 20;
+constexpr int kMaxIterations = 20;
 constexpr double kTolerance = 1e-2;      // the mean log likelihood has to rise by more
 constexpr double kFlatDimension = 1e-9;  // floor of a dimension, as a share of the widest one's variance
 constexpr double kNegligible = -25.0;    // log of the smallest ratio to the best component that still counts, 1e-11
-constexpr std::size_t kAtOnce = 32;      // rows whose joints are kept in hand
+constexpr std::size_t kAtOnce = 32;      // rows whose joints are kept at once
 
 inline std::size_t best_of(const double* joint, std::size_t components) noexcept {
     std::size_t best = 0;
@@ -24,7 +24,7 @@ inline std::size_t best_of(const double* joint, std::size_t components) noexcept
     return best;
 }
 
-/// A set of rows during Var-Part: member[first .. last), and the cut that promises most.
+/// A set of rows during Var-Part: member[first .. last), and the most promising cut.
 struct Cluster {
     std::size_t first, last;
     double scatter;         // the sum of squared distances to the mean; <= 0: not to be cut
@@ -114,8 +114,8 @@ void DiagonalEm::measure_floor(std::size_t rows) {
         floor_[i] = std::max(0.0, square_[i] / n - (sum_[i] / n) * (sum_[i] / n));
         widest = std::max(widest, floor_[i]);
     }
-    const double least = std::max(kFlatDimension * widest, std::numeric_limits<double>::min());
-    for (double& f : floor_) f = std::max(relative_floor_ * f, least);
+    const double lowest = std::max(kFlatDimension * widest, std::numeric_limits<double>::min());
+    for (double& f : floor_) f = std::max(relative_floor_ * f, lowest);
 }
 
 // E: each row's best component and the moments under the responsibilities. Returns the log likelihood, up to a
@@ -178,7 +178,7 @@ void DiagonalEm::fit(const Rows& rows, std::span<std::int32_t> component, const 
     const std::size_t clusters = start(rows);
     std::fill(n_.begin() + static_cast<std::ptrdiff_t>(clusters), n_.end(), 0.0);
     double before = kNothing;
-    for (int iteration = 0; iteration < kMostIterations; ++iteration) {
+    for (int iteration = 0; iteration < kMaxIterations; ++iteration) {
         poll();
         maximise(rows.size());
         const double now = expect(rows, component);

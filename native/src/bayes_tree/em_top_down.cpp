@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kSharedSize = 1 << 15;    // a set this large is assigned by all threads, not by one
 constexpr std::size_t kExactPairSize = 64;      // the farthest pair is searched among all pairs up to here
-constexpr std::size_t kWorthThreads = 1 << 12;  // values in a level below which threads cost more than they bring
+constexpr std::size_t kWorthThreads = 1 << 12;  // values in a level below which threads cost more than they save
 
 /// The finaliser of splitmix64: a well mixed number from a counter.
 std::uint64_t mix(std::uint64_t x) noexcept {
@@ -25,13 +25,13 @@ std::uint64_t mix(std::uint64_t x) noexcept {
     return x ^ (x >> 31);
 }
 
-/// A node in the making: order[first .. first + size), and a seed that depends on its way from the root alone.
+/// A node being built: order[first .. first + size), and a seed that depends only on its path from the root.
 struct Set {
     std::size_t first, size;
     std::uint64_t seed;
 };
 
-/// What one thread needs to cut one set; kept from set to set.
+/// Scratch memory of one thread for splitting one set; reused.
 struct Workbench {
     Workbench(std::size_t dimensions, std::size_t components)
         : rows(dimensions), em(dimensions, components), centre(dimensions) {}
@@ -39,7 +39,7 @@ struct Workbench {
     Rows rows;
     DiagonalEm em;
     std::vector<double> centre;
-    std::vector<std::int32_t> cluster;  // of each object of the set
+    std::vector<std::int32_t> cluster;  // of each record of the set
     std::vector<std::int32_t> sorted;
     std::vector<std::size_t> sizes;
 };
@@ -67,7 +67,7 @@ class Builder {
 
     Points points_;
     const BuildOptions& options_;
-    std::vector<std::int32_t> order_;  // the objects; a set is a stretch of it, its objects ascending
+    std::vector<std::int32_t> order_;  // the records; a set is a stretch of it, its records ascending
     std::mutex bench_guard_;
     std::vector<std::unique_ptr<Workbench>> idle_benches_;
 };
@@ -85,8 +85,8 @@ void Builder::return_bench(std::unique_ptr<Workbench> bench) {
     idle_benches_.push_back(std::move(bench));
 }
 
-// EM on the set, or on a sample of it with one object from each of sample_size equal stretches. Returns how many
-// clusters have objects.
+// EM on the set, or on a sample of it with one record from each of sample_size equal stretches. Returns how many
+// clusters have records.
 std::size_t Builder::cut_by_em(const Set& set, Workbench& bench, int threads) {
     const std::size_t d = points_.dimensions;
     const bool sampled = set.size > options_.sample_size;
@@ -124,8 +124,8 @@ std::size_t Builder::cut_by_em(const Set& set, Workbench& bench, int threads) {
         std::count_if(bench.sizes.begin(), bench.sizes.end(), [](auto s) { return s > 0; }));
 }
 
-// Two clusters around the two objects farthest apart (in large sets: the one farthest from the centre, and the one
-// farthest from that). Returns 1 when all objects are equal.
+// Two clusters around the two records farthest apart (in large sets: the one farthest from the centre, and the one
+// farthest from that). Returns 1 when all records are equal.
 std::size_t Builder::cut_by_farthest_pair(const Set& set, Workbench& bench) {
     const std::size_t d = points_.dimensions;
     const auto distance = [&](const double* a, const double* b) {
@@ -174,7 +174,7 @@ void Builder::cut_evenly(const Set& set, Workbench& bench) {
     }
 }
 
-// Sorts the set's stretch of order_ by cluster, objects ascending in each, and gives the clusters' sizes.
+// Sorts the set's stretch of order_ by cluster, records ascending in each, and gives the clusters' sizes.
 void Builder::cut(const Set& set, Workbench& bench, int threads, std::vector<std::size_t>& sizes) {
     throw_if_stopped(options_);
     if (cut_by_em(set, bench, threads) < 2 && cut_by_farthest_pair(set, bench) < 2) cut_evenly(set, bench);

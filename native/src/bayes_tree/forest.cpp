@@ -1,4 +1,4 @@
-// The life of a forest: built from objects, widened, merged, checked.
+// Building, extending, merging and checking a forest.
 #include "anystream/bayes_tree/forest.hpp"
 
 #include <algorithm>
@@ -40,9 +40,9 @@ auto construction_function(Construction construction) -> TreeShape (*)(const Poi
     }
 }
 
-/// Appends the nodes of `tree` to `whole`; returns the entry that stands for it (a node, or its only object).
-std::int32_t append_tree(TreeShape& whole, const TreeShape& tree, std::int32_t only_object) {
-    if (tree.nodes() == 0) return ~only_object;
+/// Appends the nodes of `tree` to `whole`; returns the entry that stands for it (a node, or its only record).
+std::int32_t append_tree(TreeShape& whole, const TreeShape& tree, std::int32_t only_record) {
+    if (tree.nodes() == 0) return ~only_record;
     const auto first = static_cast<std::int32_t>(whole.nodes());
     for (std::size_t i = 0; i < tree.nodes(); ++i) {
         for (const std::int32_t entry : tree.entries_of(i)) whole.entry.push_back(entry >= 0 ? entry + first : entry);
@@ -52,10 +52,10 @@ std::int32_t append_tree(TreeShape& whole, const TreeShape& tree, std::int32_t o
 }
 
 /// One tree from several: their roots become entries of new nodes, `fanout` at a time, until one is left.
-TreeShape join(const std::vector<TreeShape>& trees, const std::vector<std::int32_t>& only_object, std::size_t fanout) {
+TreeShape join(const std::vector<TreeShape>& trees, const std::vector<std::int32_t>& only_record, std::size_t fanout) {
     TreeShape whole;
     std::vector<std::int32_t> roots;
-    for (std::size_t t = 0; t < trees.size(); ++t) roots.push_back(append_tree(whole, trees[t], only_object[t]));
+    for (std::size_t t = 0; t < trees.size(); ++t) roots.push_back(append_tree(whole, trees[t], only_record[t]));
     while (roots.size() > 1) {
         const std::size_t groups = (roots.size() + fanout - 1) / fanout;
         std::vector<std::int32_t> above;
@@ -87,7 +87,7 @@ void Forest::build(std::span<const double> points, std::span<const std::int32_t>
     measure();
 
     std::vector<std::vector<std::int32_t>> members(class_total);
-    for (std::size_t i = 0; i < objects(); ++i)
+    for (std::size_t i = 0; i < records(); ++i)
         members[static_cast<std::size_t>(point_class[i])].push_back(static_cast<std::int32_t>(i));
     std::vector<std::size_t> largest_first(class_total);
     std::iota(largest_first.begin(), largest_first.end(), std::size_t{0});
@@ -108,7 +108,7 @@ void Forest::build(std::span<const double> points, std::span<const std::int32_t>
 TreeShape Forest::construct(std::span<const std::int32_t> members, std::size_t c, const Building& how) const {
     const std::size_t d = dimensions_;
     std::vector<double> z(members.size() * d), spare(d);
-    for (std::size_t i = 0; i < members.size(); ++i) object_in_z(members[i], {z.data() + i * d, d}, spare);
+    for (std::size_t i = 0; i < members.size(); ++i) record_in_z(members[i], {z.data() + i * d, d}, spare);
     for (std::size_t j = 0; j < d; ++j) {
         const double precision = kernel_precision(c)[j];
         spare[j] = 1.0 / (precision * precision);
@@ -128,7 +128,7 @@ TreeShape Forest::construct(std::span<const std::int32_t> members, std::size_t c
 void Forest::insert_all() {
     assemble(std::vector<TreeShape>(classes()));
     std::fill(class_root_.own().begin(), class_root_.own().end(), kNothing);
-    for (std::size_t i = 0; i < objects(); ++i) insert_into_tree(static_cast<std::int32_t>(i));
+    for (std::size_t i = 0; i < records(); ++i) insert_into_tree(static_cast<std::int32_t>(i));
     assemble(shapes());
 }
 
@@ -157,8 +157,8 @@ void Forest::reassemble() {
 void Forest::add_features(std::size_t dimensions) {
     if (dimensions <= dimensions_) return;
     const auto trees = shapes();
-    std::vector<double> wider(objects() * dimensions, std::numeric_limits<double>::quiet_NaN());
-    for (std::size_t i = 0; i < objects(); ++i)
+    std::vector<double> wider(records() * dimensions, std::numeric_limits<double>::quiet_NaN());
+    for (std::size_t i = 0; i < records(); ++i)
         std::copy_n(points_.data() + i * dimensions_, dimensions_, wider.data() + i * dimensions);
     points_ = Column<double>(std::move(wider));
     shift_.own().resize(dimensions, 0.0);
@@ -173,9 +173,9 @@ Forest Forest::merged(std::span<const Forest* const> parts, std::span<const std:
                       std::size_t class_total) {
     Forest whole(parts[0]->settings(), parts[0]->dimensions());
     std::vector<std::vector<TreeShape>> trees(class_total);
-    std::vector<std::vector<std::int32_t>> only_object(class_total);
+    std::vector<std::vector<std::int32_t>> only_record(class_total);
     for (std::size_t p = 0; p < parts.size(); ++p) {
-        const auto first_object = static_cast<std::int32_t>(whole.objects());
+        const auto first_record = static_cast<std::int32_t>(whole.records());
         auto& points = whole.points_.own();
         points.insert(points.end(), parts[p]->points_.view().begin(), parts[p]->points_.view().end());
         for (const std::int32_t c : parts[p]->point_class_.view())
@@ -185,17 +185,17 @@ Forest Forest::merged(std::span<const Forest* const> parts, std::span<const std:
             const std::int32_t root = parts[p]->class_root_[c];
             if (root == kNothing) continue;
             for (auto& entry : shapes[c].entry)
-                if (entry < 0) entry = ~(~entry + first_object);
+                if (entry < 0) entry = ~(~entry + first_record);
             const auto into = static_cast<std::size_t>(class_maps[p][c]);
             trees[into].push_back(std::move(shapes[c]));
-            only_object[into].push_back(root < 0 ? ~root + first_object : 0);
+            only_record[into].push_back(root < 0 ? ~root + first_record : 0);
         }
     }
     whole.class_count_.own().assign(class_total, 0);
     whole.measure();
     std::vector<TreeShape> joined;
     for (std::size_t c = 0; c < class_total; ++c)
-        joined.push_back(join(trees[c], only_object[c], static_cast<std::size_t>(whole.settings_.fanout)));
+        joined.push_back(join(trees[c], only_record[c], static_cast<std::size_t>(whole.settings_.fanout)));
     whole.assemble(joined);
     return whole;
 }
@@ -246,7 +246,7 @@ Forest Forest::breadth_first() const {
 }
 
 void Forest::check_sizes() const {
-    const std::size_t d = dimensions_, n = objects(), m = classes(), k = nodes();
+    const std::size_t d = dimensions_, n = records(), m = classes(), k = nodes();
     const auto expect = [](const char* name, std::size_t size, std::size_t expected) {
         require(size == expected, [&] {
             return std::string(std::string("the array '") + name + "' has " + std::to_string(size) +
@@ -254,7 +254,7 @@ void Forest::check_sizes() const {
         });
     };
     require(n <= std::numeric_limits<std::int32_t>::max() && k <= std::numeric_limits<std::int32_t>::max(),
-            [&] { return std::string("it has too many objects or nodes"); });
+            [&] { return std::string("it has too many records or nodes"); });
     expect("points", points_.size(), n * d);
     expect("shift", shift_.size(), d);
     expect("scale", scale_.size(), d);
@@ -285,7 +285,7 @@ void Forest::check_heads() const {
     for (std::size_t i = 0; i < nodes(); ++i) {
         const NodeHead head(head_[i]);
         const std::size_t lanes = head.lanes();
-        require(lanes == 4 || (lanes > 0 && lanes % 8 == 0 && lanes <= kMostFanout),
+        require(lanes == 4 || (lanes > 0 && lanes % 8 == 0 && lanes <= kMaxFanout),
                 [&] { return std::string("node " + std::to_string(i) + " has " + std::to_string(lanes) + " lanes"); });
         require(head.entries() >= 2 && head.entries() <= lanes, [&] {
             return std::string("node " + std::to_string(i) + " has " + std::to_string(head.entries()) + " entries");
@@ -296,7 +296,7 @@ void Forest::check_heads() const {
     for (std::size_t c = 0; c < classes(); ++c) {
         const std::int32_t root = class_root_[c];
         require(root == kNothing ||
-                    (root < 0 ? static_cast<std::size_t>(~root) < objects() : static_cast<std::size_t>(root) < nodes()),
+                    (root < 0 ? static_cast<std::size_t>(~root) < records() : static_cast<std::size_t>(root) < nodes()),
                 [&] { return std::string("class " + std::to_string(c) + " has the root " + std::to_string(root)); });
         require(roots().child(c) == root,
                 [&] { return std::string("the root table and class " + std::to_string(c) + " name different roots"); });
@@ -305,12 +305,12 @@ void Forest::check_heads() const {
 
 void Forest::check() const {
     check_heads();
-    for (std::size_t i = 0; i < objects(); ++i)
+    for (std::size_t i = 0; i < records(); ++i)
         require(point_class_[i] >= 0 && static_cast<std::size_t>(point_class_[i]) < classes(), [&] {
-            return std::string("object " + std::to_string(i) + " is of class " + std::to_string(point_class_[i]));
+            return std::string("record " + std::to_string(i) + " is of class " + std::to_string(point_class_[i]));
         });
     std::vector<std::int64_t> per_class(classes(), 0);
-    std::vector<bool> node_seen(nodes(), false), object_seen(objects(), false);
+    std::vector<bool> node_seen(nodes(), false), record_seen(records(), false);
     for (std::size_t c = 0; c < classes(); ++c) {
         std::vector<std::int32_t> stack;
         if (class_root_[c] != kNothing) stack.push_back(class_root_[c]);
@@ -318,33 +318,32 @@ void Forest::check() const {
             const std::int32_t entry = stack.back();
             stack.pop_back();
             const auto i = static_cast<std::size_t>(entry < 0 ? ~entry : entry);
-            auto& seen = entry < 0 ? object_seen : node_seen;
+            auto& seen = entry < 0 ? record_seen : node_seen;
             require(i < seen.size(), [&] { return std::string("an entry points to " + std::to_string(entry)); });
             require(!seen[i], [&] {
-                return std::string((entry < 0 ? "object " : "node ") + std::to_string(i) + " hangs in two places");
+                return std::string((entry < 0 ? "record " : "node ") + std::to_string(i) + " occurs in two places");
             });
             seen[i] = true;
             if (entry < 0) {
                 require(static_cast<std::size_t>(point_class_[i]) == c, [&] {
-                    return std::string("object " + std::to_string(i) + " hangs in the tree of another class");
+                    return std::string("record " + std::to_string(i) + " is in the tree of another class");
                 });
                 ++per_class[c];
             } else {
-                require(static_cast<std::size_t>(node_class_[i]) == c, [&] {
-                    return std::string("node " + std::to_string(i) + " hangs in the tree of another class");
-                });
+                require(static_cast<std::size_t>(node_class_[i]) == c,
+                        [&] { return std::string("node " + std::to_string(i) + " is in the tree of another class"); });
                 for (const std::int32_t child : children(i)) stack.push_back(child);
             }
         }
         require(per_class[c] == class_count_[c], [&] {
             return std::string("class " + std::to_string(c) + " counts " + std::to_string(class_count_[c]) +
-                               " objects, but " + std::to_string(per_class[c]) + " hang in its tree");
+                               " records, but " + std::to_string(per_class[c]) + " are in its tree");
         });
     }
-    require(std::find(object_seen.begin(), object_seen.end(), false) == object_seen.end(),
-            [&] { return std::string("an object hangs in no tree"); });
+    require(std::find(record_seen.begin(), record_seen.end(), false) == record_seen.end(),
+            [&] { return std::string("a record is in no tree"); });
     require(std::find(node_seen.begin(), node_seen.end(), false) == node_seen.end(),
-            [&] { return std::string("a node hangs in no tree"); });
+            [&] { return std::string("a node is in no tree"); });
     check_boxes();
 }
 
@@ -354,12 +353,12 @@ void Forest::check_boxes() const {
     std::vector<float> centre(d);
     for (std::size_t i = 0; i < nodes(); ++i) {
         const float* box = node_box(i);
-        if (std::isnan(box[0])) continue;  // claims nothing
+        if (std::isnan(box[0])) continue;  // no bounds
         for (const std::int32_t child : children(i)) {
             const float* low = child >= 0 ? node_box(static_cast<std::size_t>(child)) : centre.data();
             const float* high = child >= 0 ? low + d : low;
             if (child < 0) {
-                object_in_z(~child, z, unknown);
+                record_in_z(~child, z, unknown);
                 std::copy(z.begin(), z.end(), centre.begin());
             }
             bool holds = child >= 0 || complete(~child);

@@ -1,7 +1,7 @@
 // Covariances of the entries of the upper levels: measured when the forest is assembled.
 //
-// An entry has one if it lies above level m and stands for at least 2 s objects (2 d for full covariances). Insertion
-// lets its mean follow and measures it anew when its objects have grown by half, or when its node was split.
+// An entry has one if it lies above level m and stands for at least 2 s records (2 d for full covariances). Insertion
+// updates its mean and measures it again when its records have grown by half, or when its node was split.
 #include <algorithm>
 
 #include "anystream/bayes_tree/forest.hpp"
@@ -13,7 +13,7 @@ std::size_t Forest::block_limit() const noexcept {
     return block == 0 ? dimensions_ : std::min(block, dimensions_);
 }
 
-std::int64_t Forest::least_objects() const noexcept {
+std::int64_t Forest::min_records() const noexcept {
     return 2 * static_cast<std::int64_t>(block_limit());
 }
 
@@ -34,9 +34,9 @@ void Forest::measure_covariances() {
     }
 }
 
-/// Gives the entry of `node` and those below it their covariances, and adds its objects to `above`.
+/// Gives the entry of `node` and those below it their covariances, and adds its records to `above`.
 void Forest::measure_below(std::size_t node, std::size_t depth, std::span<const double> origin, CrossProducts* above) {
-    if (depth >= static_cast<std::size_t>(settings_.covariance_levels) || node_count_[node] < least_objects()) {
+    if (depth >= static_cast<std::size_t>(settings_.covariance_levels) || node_count_[node] < min_records()) {
         if (above != nullptr) gather(static_cast<std::int32_t>(node), origin, *above);
         return;
     }
@@ -53,7 +53,7 @@ void Forest::measure_below(std::size_t node, std::size_t depth, std::span<const 
     if (above != nullptr) above->add(products);
 }
 
-/// Adds the objects of an entry, as deviations from `origin`. A missing value counts as the mean of its class.
+/// Adds the records of an entry, as deviations from `origin`. A missing value counts as the mean of its class.
 void Forest::gather(std::int32_t entry, std::span<const double> origin, CrossProducts& into) const {
     const std::size_t d = dimensions_;
     std::vector<double> z(d), unknown(d);
@@ -66,7 +66,7 @@ void Forest::gather(std::int32_t entry, std::span<const double> origin, CrossPro
             for (std::size_t lane = view.entries; lane-- > 0;) stack.push_back(view.child(lane));
             continue;
         }
-        object_in_z(~next, z, unknown);
+        record_in_z(~next, z, unknown);
         for (std::size_t j = 0; j < d; ++j) z[j] -= origin[j];
         into.add(z.data());
     }
@@ -94,7 +94,7 @@ void Forest::set_covariance(std::size_t node, const CrossProducts& products) {
 }
 
 void Forest::renew_covariance(std::size_t node) {
-    if (block_limit() <= 1 || node_count_[node] < least_objects()) return;
+    if (block_limit() <= 1 || node_count_[node] < min_records()) return;
     const std::int32_t row = covariance_.of_node[node];
     if (row >= 0 && node_count_[node] * 2 < covariance_.count[static_cast<std::size_t>(row)] * 3) return;
     const std::vector<double> origin(node_mean_.data() + node * dimensions_,

@@ -8,7 +8,7 @@
 
 namespace anystream::bayes_tree {
 
-/// An entry by where it lies.
+/// The position of an entry.
 struct Forest::Place {
     std::int32_t holder;  // the node that holds it; -1: the root table
     std::size_t lane;
@@ -18,7 +18,7 @@ struct Forest::Place {
 
 namespace {
 
-constexpr double kLeastMovable = 10.0;  // objects: entries of fewer stay as they are
+constexpr double kMinMovable = 10.0;  // records: entries of fewer are not moved
 
 std::int64_t class_total(const Forest& forest) {
     std::int64_t total = 0;
@@ -37,7 +37,7 @@ Component Forest::component_at(const Place& place) const {
     if (place.child < 0) {  // a kernel
         std::vector<double> unknown(d);
         component.mean.resize(d);
-        object_in_z(~place.child, component.mean, unknown);
+        record_in_z(~place.child, component.mean, unknown);
         const float* precision = kernel_precision(place.point_class);
         for (std::size_t j = 0; j < d; ++j)
             component.covariance.push_back(1.0 / (static_cast<double>(precision[j]) * precision[j]) + unknown[j]);
@@ -49,7 +49,7 @@ Component Forest::component_at(const Place& place) const {
     const auto node = static_cast<std::size_t>(place.child);
     component.occupancy = static_cast<double>(node_count_[node]);
     component.weight = component.occupancy / total;
-    component.fixed = component.occupancy < kLeastMovable;
+    component.fixed = component.occupancy < kMinMovable;
     component.mean.assign(node_mean_.data() + node * d, node_mean_.data() + (node + 1) * d);
     const auto variance = inner_variances(node);
     component.covariance = variance;
@@ -94,14 +94,14 @@ void Forest::write_component(const Place& place, const Component& component) {
 std::vector<std::vector<double>> Forest::maximise_margin(std::size_t levels, const MarginSettings& how) {
     const std::size_t d = dimensions_;
     std::vector<double> rows, unknown(d);
-    std::vector<std::int32_t> label, object, own;
-    for (std::size_t i = 0; i < objects(); ++i) {
+    std::vector<std::int32_t> label, record, own;
+    for (std::size_t i = 0; i < records(); ++i) {
         const auto number = static_cast<std::int32_t>(i);
         if (!complete(number)) continue;
         rows.resize(rows.size() + d);
-        object_in_z(number, {rows.data() + rows.size() - d, d}, unknown);
+        record_in_z(number, {rows.data() + rows.size() - d, d}, unknown);
         label.push_back(point_class_[i]);
-        object.push_back(number);
+        record.push_back(number);
     }
     std::vector<double> prior(classes());
     for (std::size_t c = 0; c < classes(); ++c)
@@ -116,14 +116,14 @@ std::vector<std::vector<double>> Forest::maximise_margin(std::size_t levels, con
     settings.weights = false;  // frontiers mix levels: only n_e / n_l always sums to 1
     for (std::size_t m = 0; m < levels; ++m) {
         std::vector<Component> components;
-        std::vector<std::int32_t> kernel_of(objects(), -1);
+        std::vector<std::int32_t> kernel_of(records(), -1);
         for (const Place& place : level) {
             if (place.child < 0)
                 kernel_of[static_cast<std::size_t>(~place.child)] = static_cast<std::int32_t>(components.size());
             components.push_back(component_at(place));
         }
-        own.resize(object.size());
-        for (std::size_t i = 0; i < object.size(); ++i) own[i] = kernel_of[static_cast<std::size_t>(object[i])];
+        own.resize(record.size());
+        for (std::size_t i = 0; i < record.size(); ++i) own[i] = kernel_of[static_cast<std::size_t>(record[i])];
         if (std::all_of(components.begin(), components.end(), [](const Component& each) { return each.fixed; })) break;
         MarginProblem problem({rows, label, own, d}, prior, settings);
         histories.push_back(problem.maximise(components));
@@ -147,20 +147,20 @@ std::vector<std::vector<double>> Forest::maximise_margin(std::size_t levels, con
 
 std::vector<double> Forest::train_root_model(const MarginSettings& how, std::size_t max_records, std::uint64_t seed) {
     const std::size_t d = dimensions_, m = classes();
-    std::vector<std::int32_t> object;
-    for (std::size_t i = 0; i < objects(); ++i)
-        if (complete(static_cast<std::int32_t>(i))) object.push_back(static_cast<std::int32_t>(i));
-    if (object.size() > max_records) {  // Floyd would save memory; a partial shuffle is plain
+    std::vector<std::int32_t> record;
+    for (std::size_t i = 0; i < records(); ++i)
+        if (complete(static_cast<std::int32_t>(i))) record.push_back(static_cast<std::int32_t>(i));
+    if (record.size() > max_records) {  // Floyd would save memory; a partial shuffle is plain
         std::mt19937_64 random(seed);
-        for (std::size_t i = 0; i < max_records; ++i) std::swap(object[i], object[i + random() % (object.size() - i)]);
-        object.resize(max_records);
-        std::sort(object.begin(), object.end());
+        for (std::size_t i = 0; i < max_records; ++i) std::swap(record[i], record[i + random() % (record.size() - i)]);
+        record.resize(max_records);
+        std::sort(record.begin(), record.end());
     }
-    std::vector<double> rows(object.size() * d), unknown(d), prior(m);
-    std::vector<std::int32_t> label(object.size());
-    for (std::size_t i = 0; i < object.size(); ++i) {
-        object_in_z(object[i], {rows.data() + i * d, d}, unknown);
-        label[i] = point_class_[static_cast<std::size_t>(object[i])];
+    std::vector<double> rows(record.size() * d), unknown(d), prior(m);
+    std::vector<std::int32_t> label(record.size());
+    for (std::size_t i = 0; i < record.size(); ++i) {
+        record_in_z(record[i], {rows.data() + i * d, d}, unknown);
+        label[i] = point_class_[static_cast<std::size_t>(record[i])];
     }
     std::vector<Component> components;
     std::size_t populated = 0;
@@ -187,14 +187,14 @@ std::vector<double> Forest::train_root_model(const MarginSettings& how, std::siz
             shrink(covariance, variance, products.count());
         } else {
             component.fixed = true;
-            if (class_root_[c] != kNothing) object_in_z(~class_root_[c], component.mean, unknown);
+            if (class_root_[c] != kNothing) record_in_z(~class_root_[c], component.mean, unknown);
             for (std::size_t j = 0; j < d; ++j) covariance[j * d + j] = variance[j];
         }
         populated += class_root_[c] != kNothing;
         component.set_dense(covariance);
         components.push_back(std::move(component));
     }
-    if (populated < 2 || object.empty()) {
+    if (populated < 2 || record.empty()) {
         root_model_ = {};
         return {};
     }
@@ -204,7 +204,7 @@ std::vector<double> Forest::train_root_model(const MarginSettings& how, std::siz
     root_model_ = {};
     root_model_.shift = Column<double>(std::vector<double>(shift_.view().begin(), shift_.view().end()));
     root_model_.scale = Column<double>(std::vector<double>(scale_.view().begin(), scale_.view().end()));
-    root_model_.known.own().push_back(static_cast<std::int64_t>(objects()));
+    root_model_.known.own().push_back(static_cast<std::int64_t>(records()));
     std::vector<std::int32_t> first;
     for (std::size_t c = 0; c < m; ++c) {
         const InverseFactor factor = inverse_factor(components[c].dense(), components[c].blocks);

@@ -9,8 +9,8 @@
 namespace anystream::bayes_tree {
 namespace {
 
-constexpr int kMostRounds = 100;
-constexpr double kNoLess = 1e-9;  // a relative fall of the distance that is none
+constexpr int kMaxRounds = 100;
+constexpr double kNoLess = 1e-9;  // a smaller relative decrease of the distance counts as none
 
 Groups reduce(const Level& level, const BuildOptions& options) {
     auto group_of = first_mapping(level, options);
@@ -18,7 +18,7 @@ Groups reduce(const Level& level, const BuildOptions& options) {
     GroupGaussians gaussians(level, groups);
     std::vector<double> density(level.size());  // of each entry under its group
     double distance = 0.0;
-    for (int round = 0; round < kMostRounds; ++round) {
+    for (int round = 0; round < kMaxRounds; ++round) {
         gaussians.refit(group_of, groups);
         parallel_for(level.size(), 256, options.threads, [&](std::size_t first, std::size_t last) {
             throw_if_stopped(options);

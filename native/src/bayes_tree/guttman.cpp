@@ -42,7 +42,7 @@ class RTree {
   public:
     RTree(const Points& points, std::size_t fanout) : values_(unit_box(points, dimensions_)), fanout_(fanout) {}
 
-    void insert(std::int32_t object);
+    void insert(std::int32_t record);
     [[nodiscard]] TreeShape shape() const;
 
   private:
@@ -72,7 +72,7 @@ class RTree {
     std::int32_t new_node();
     void fit_box(std::int32_t node) noexcept;
     void stretch_box(std::int32_t node, const double* point) noexcept;
-    [[nodiscard]] std::int32_t choose(std::int32_t node, std::int32_t object) const noexcept;
+    [[nodiscard]] std::int32_t choose(std::int32_t node, std::int32_t record) const noexcept;
     std::int32_t split(std::int32_t node);
 
     std::size_t dimensions_ = 0;
@@ -122,15 +122,15 @@ void RTree::stretch_box(std::int32_t node, const double* point) noexcept {
     volumes_[n] = union_volume(stretched, stretched);
 }
 
-std::int32_t RTree::choose(std::int32_t node, std::int32_t object) const noexcept {
-    const Box point = box_of(~object);
+std::int32_t RTree::choose(std::int32_t node, std::int32_t record) const noexcept {
+    const Box point = box_of(~record);
     std::int32_t chosen = -1;
-    double least = 0.0, smallest = 0.0;
+    double least_growth = 0.0, smallest = 0.0;
     for (const auto entry : nodes_[static_cast<std::size_t>(node)]) {
         const Box box = box_of(entry);
         const double growth = union_volume(box, point) - box.volume;
-        if (chosen < 0 || growth < least || (growth == least && box.volume < smallest)) {
-            chosen = entry, least = growth, smallest = box.volume;
+        if (chosen < 0 || growth < least_growth || (growth == least_growth && box.volume < smallest)) {
+            chosen = entry, least_growth = growth, smallest = box.volume;
         }
     }
     return chosen;
@@ -140,12 +140,12 @@ std::int32_t RTree::choose(std::int32_t node, std::int32_t object) const noexcep
 std::int32_t RTree::split(std::int32_t node) {
     std::vector<std::int32_t> rest = std::move(nodes_[static_cast<std::size_t>(node)]);
     std::size_t seed[2] = {0, 1};
-    double most = -std::numeric_limits<double>::infinity();
+    double worst = -std::numeric_limits<double>::infinity();
     for (std::size_t a = 0; a < rest.size(); ++a) {
         for (std::size_t b = a + 1; b < rest.size(); ++b) {
             const Box x = box_of(rest[a]), y = box_of(rest[b]);
             const double waste = union_volume(x, y) - x.volume - y.volume;
-            if (waste > most) most = waste, seed[0] = a, seed[1] = b;
+            if (waste > worst) worst = waste, seed[0] = a, seed[1] = b;
         }
     }
     const std::int32_t side[2] = {node, new_node()};
@@ -160,7 +160,8 @@ std::int32_t RTree::split(std::int32_t node) {
     const auto filled = [&](int s) { return nodes_[static_cast<std::size_t>(side[s])].size(); };
     while (!rest.empty()) {
         for (int s = 0; s < 2; ++s) {
-            while (!rest.empty() && filled(s) + rest.size() <= kMinFill) take(s, 0);  // needs all that is left
+            while (!rest.empty() && filled(s) + rest.size() <= kMinFill)
+                take(s, 0);  // this side needs all remaining entries
         }
         if (rest.empty()) break;
         std::size_t next = 0;
@@ -183,16 +184,16 @@ std::int32_t RTree::split(std::int32_t node) {
     return side[1];
 }
 
-void RTree::insert(std::int32_t object) {
+void RTree::insert(std::int32_t record) {
     if (root_ < 0) root_ = new_node();
     path_.assign(1, root_);
     while (!nodes_[static_cast<std::size_t>(path_.back())].empty() &&
            nodes_[static_cast<std::size_t>(path_.back())].front() >= 0) {
-        path_.push_back(choose(path_.back(), object));
+        path_.push_back(choose(path_.back(), record));
     }
-    std::int32_t added = ~object;  // the entry that the node on the path still has to take, if any
+    std::int32_t added = ~record;  // the entry that the node on the path still has to take, if any
     bool pending = true;
-    const double* const point = box_of(~object).low;
+    const double* const point = box_of(~record).low;
     while (!path_.empty()) {
         const std::int32_t node = path_.back();
         path_.pop_back();

@@ -1,8 +1,8 @@
-// Learning one object at a time: nearest-mean insertion.
+// Learning one record at a time: nearest-mean insertion.
 //
-// An object goes down to the entry whose mean is nearest, in z, until that entry is a kernel; it joins the node of that
+// A record goes down to the entry whose mean is nearest, in z, until that entry is a kernel; it joins the node of that
 // kernel. A node with more than `fanout` entries is split: the two entries farthest apart gather the others. Splits
-// travel up as in a B-tree. When the objects have grown by half since the last assembly, everything is assembled anew,
+// travel up as in a B-tree. When the records have grown by half since the last assembly, everything is assembled again,
 // so that scale and bandwidths follow the data; spread over the insertions this costs about as much as they do.
 #include <algorithm>
 #include <cmath>
@@ -57,25 +57,25 @@ void Forest::insert(const double* x, std::int32_t point_class) {
         mean[j] += apart / observed[j];
         scatter[j] += apart * (x[j] - mean[j]);
     }
-    insert_into_tree(static_cast<std::int32_t>(objects() - 1));
-    if (static_cast<std::int64_t>(objects()) * 2 >= assembled_at_[0] * 3) reassemble();
+    insert_into_tree(static_cast<std::int32_t>(records() - 1));
+    if (static_cast<std::int64_t>(records()) * 2 >= assembled_at_[0] * 3) reassemble();
 }
 
-void Forest::insert_into_tree(std::int32_t object) {
+void Forest::insert_into_tree(std::int32_t record) {
     const std::size_t d = dimensions_;
-    const auto c = static_cast<std::size_t>(point_class_[static_cast<std::size_t>(object)]);
+    const auto c = static_cast<std::size_t>(point_class_[static_cast<std::size_t>(record)]);
     const std::int32_t root = class_root_[c];
-    if (root < 0) {  // the first object of the class, or the second, which makes the first node
-        const std::int32_t both[] = {root, ~object};
-        class_root_.own()[c] = root == kNothing ? ~object : new_node(c, both);
+    if (root < 0) {  // the first record of the class, or the second, which makes the first node
+        const std::int32_t both[] = {root, ~record};
+        class_root_.own()[c] = root == kNothing ? ~record : new_node(c, both);
         write_root(c);
         return;
     }
 
     std::vector<double> z(d), unknown(d);
-    object_in_z(object, z, unknown);
+    record_in_z(record, z, unknown);
     std::vector<std::int32_t> path;
-    for (std::int32_t next = root; next >= 0; next = nearest_child(static_cast<std::size_t>(next), object, z)) {
+    for (std::int32_t next = root; next >= 0; next = nearest_child(static_cast<std::size_t>(next), record, z)) {
         path.push_back(next);
         const auto node = static_cast<std::size_t>(next);
         const auto count = static_cast<double>(++node_count_.own()[node]);
@@ -86,10 +86,10 @@ void Forest::insert_into_tree(std::int32_t object) {
             mean[j] += apart / count;
             scatter[j] += unknown[j] + apart * (z[j] - mean[j]);
         }
-        widen_box(node, object, z);
+        widen_box(node, record, z);
     }
 
-    std::int32_t added = ~object;  // what the node on the way up still has to take in
+    std::int32_t added = ~record;  // the entry that the node on the way up still has to add
     for (std::size_t level = path.size(); level-- > 0;) {
         const auto node = static_cast<std::size_t>(path[level]);
         if (added != kNothing) added = add_entry(node, added);
@@ -107,10 +107,10 @@ void Forest::insert_into_tree(std::int32_t object) {
     write_root(c);
 }
 
-std::int32_t Forest::nearest_child(std::size_t node, std::int32_t object, std::span<const double> z) const {
+std::int32_t Forest::nearest_child(std::size_t node, std::int32_t record, std::span<const double> z) const {
     const std::size_t d = dimensions_;
     const NodeView view = this->node(node);
-    const double* x = points_.data() + static_cast<std::size_t>(object) * d;
+    const double* x = points_.data() + static_cast<std::size_t>(record) * d;
     std::vector<float> at(d), weight(d), distance(view.lanes);
     for (std::size_t j = 0; j < d; ++j) {
         at[j] = static_cast<float>(z[j]);
@@ -183,7 +183,7 @@ std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> Forest::split(
     std::vector<double> centre(size * d), unknown(d);
     for (std::size_t e = 0; e < size; ++e) {
         if (children[e] < 0)
-            object_in_z(~children[e], {centre.data() + e * d, d}, unknown);
+            record_in_z(~children[e], {centre.data() + e * d, d}, unknown);
         else
             std::copy_n(node_mean_.data() + static_cast<std::size_t>(children[e]) * d, d, centre.data() + e * d);
     }

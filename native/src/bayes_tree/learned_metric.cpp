@@ -28,7 +28,7 @@ double neighbour_gradient(std::span<const double> z, std::span<const std::int32_
         root[k] = static_cast<float>(std::sqrt(weight[k]));
         for (std::size_t i = 0; i < n; ++i) column[k * lanes + i] = static_cast<float>(z[i * d + k]);
     }
-    std::vector<double> objective((n + kRows - 1) / kRows, 0.0);  // of every so many rows
+    std::vector<double> objective((n + kRows - 1) / kRows, 0.0);  // of every chunk of rows
     std::vector<double> slope(objective.size() * d, 0.0);
     parallel_for(n, kRows, threads, [&](std::size_t begin, std::size_t end) {
         std::vector<float> x(d), log2_kernel(lanes), pull(lanes, 0.0F), square(d);

@@ -17,12 +17,12 @@ constexpr double kNone = -std::numeric_limits<double>::infinity();
 constexpr double kFaintest = -1e6;    // a log margin: a row whose own class vanishes has no influence
 constexpr double kInvisible = -40.0;  // log of a share that no longer changes a sum
 constexpr double kTau = 0.05;         // share of its occupancy that holds a component in place
-constexpr double kLeastWeight = 1e-8;
+constexpr double kMinWeight = 1e-8;
 constexpr double kNegligible = 1e-10;              // share of lambda below which a weight c is not worth adding
-constexpr double kLeastRise = 1e-5;                // of F: three steps in a row below it end the work
-constexpr int kMostBackward = 20;                  // doublings of D before the work ends
+constexpr double kMinRise = 1e-5;                  // of F: three steps in a row below it end the work
+constexpr int kMaxBackward = 20;                   // doublings of D before the work ends
 constexpr std::size_t kWorthSharing = 10'000'000;  // products per evaluation; below, starting threads costs more
-constexpr std::size_t kMostChunks = 16;  // sums of chunks are added in order: the same bits on any number of threads
+constexpr std::size_t kMaxChunks = 16;  // sums of chunks are added in order: the same bits on any number of threads
 
 /// The smooth hinge h of Eq. 16 at y = e^u: its logarithm, and the derivative of that by u.
 struct Hinge {
@@ -41,15 +41,15 @@ Hinge log_hinge(double u) noexcept {
 }
 
 double log_sum(const double* values, std::size_t count, double scale) noexcept {
-    double most = kNone;
-    for (std::size_t i = 0; i < count; ++i) most = std::max(most, values[i]);
-    if (most == kNone) return kNone;
+    double peak = kNone;
+    for (std::size_t i = 0; i < count; ++i) peak = std::max(peak, values[i]);
+    if (peak == kNone) return kNone;
     double sum = 0.0;
     for (std::size_t i = 0; i < count; ++i) {
-        const double apart = scale * (values[i] - most);
+        const double apart = scale * (values[i] - peak);
         if (apart > kInvisible) sum += portable_exp(apart);
     }
-    return scale * most + portable_log(sum);
+    return scale * peak + portable_log(sum);
 }
 
 /// The factors of all components, and log of P(l) w_e (2 pi)^(-d/2) |W|.
@@ -71,7 +71,7 @@ std::vector<Evaluator> evaluators(const std::vector<Component>& components, std:
 
 /// The smallest D that leaves every variance of the block positive: the larger root of
 /// v D^2 + (Q + C v) D + (Q C - M^2) = 0, over its dimensions.
-double least_damping(double count, double offset, double square, double variance) noexcept {
+double min_damping(double count, double offset, double square, double variance) noexcept {
     const double root =
         std::sqrt((square - count * variance) * (square - count * variance) + 4.0 * variance * offset * offset);
     return (-(square + count * variance) + root) / (2.0 * variance);
@@ -96,9 +96,8 @@ double sound_damping(const Component& component, const MarginSums& sums) {
         const std::size_t s = component.blocks.size(b), place = component.blocks.begin(b);
         single &= s == 1;
         for (std::size_t i = 0; i < s; ++i)
-            damping =
-                std::max(damping, least_damping(sums.count(), sums.offset[place + i], sums.scatter[at + i * s + i],
-                                                component.covariance[at + i * s + i]));
+            damping = std::max(damping, min_damping(sums.count(), sums.offset[place + i], sums.scatter[at + i * s + i],
+                                                    component.covariance[at + i * s + i]));
         at += s * s;
     }
     if (single) return damping;
@@ -122,9 +121,9 @@ double sound_damping(const Component& component, const MarginSums& sums) {
 }
 
 /// One step of extended Baum-Welch for one component.
-void step(Component& component, const MarginSums& sums, double least, double eagerness) {
+void step(Component& component, const MarginSums& sums, double lower, double eagerness) {
     const double damping =
-        std::max(2.0 * least, eagerness * std::max(sums.positive + sums.negative, kTau * component.occupancy)) + 1e-12;
+        std::max(2.0 * lower, eagerness * std::max(sums.positive + sums.negative, kTau * component.occupancy)) + 1e-12;
     const double total = sums.count() + damping;
     std::size_t at = 0;
     std::vector<double> block;
@@ -157,7 +156,7 @@ void step_weights(std::vector<Component>& components, const std::vector<MarginSu
     for (std::size_t e = 0; e < components.size(); ++e) {
         const auto c = static_cast<std::size_t>(components[e].point_class);
         if (!(damping[c] > 0.0)) continue;
-        components[e].weight = std::max(sums[e].count() / damping[c] + components[e].weight, kLeastWeight);
+        components[e].weight = std::max(sums[e].count() / damping[c] + components[e].weight, kMinWeight);
         total[c] += components[e].weight;
     }
     for (Component& component : components) {
@@ -203,7 +202,7 @@ MarginProblem::MarginProblem(LabelledRows rows, std::vector<double> prior, Margi
 }
 
 std::size_t MarginProblem::chunk() const noexcept {
-    return std::max<std::size_t>(64, (rows_.size() + kMostChunks - 1) / kMostChunks);
+    return std::max<std::size_t>(64, (rows_.size() + kMaxChunks - 1) / kMaxChunks);
 }
 
 double MarginProblem::objective(const std::vector<Component>& components) {
@@ -217,7 +216,7 @@ double MarginProblem::objective(const std::vector<Component>& components) {
     rival_.resize(n);
     std::vector<double> value(n);
     parallel_for(n, chunk(), settings_.threads, [&](std::size_t begin, std::size_t end) {
-        std::vector<double> x(d * 8), scratch(d * 8), most(classes), rivals(classes);
+        std::vector<double> x(d * 8), scratch(d * 8), peak(classes), rivals(classes);
         double exponent[8];
         for (std::size_t i = begin; i < end; ++i) {
             double* const joint = joint_.data() + i * k;
@@ -234,20 +233,20 @@ double MarginProblem::objective(const std::vector<Component>& components) {
             }
             if (!rows_.own.empty() && rows_.own[i] >= 0) joint[rows_.own[i]] = kNone;
             double* const by_class = class_joint_.data() + i * classes;
-            std::fill(most.begin(), most.end(), kNone);
+            std::fill(peak.begin(), peak.end(), kNone);
             for (std::size_t e = 0; e < k; ++e) {
-                auto& highest = most[static_cast<std::size_t>(components[e].point_class)];
-                highest = std::max(highest, joint[e]);
+                auto& class_peak = peak[static_cast<std::size_t>(components[e].point_class)];
+                class_peak = std::max(class_peak, joint[e]);
             }
             std::fill_n(by_class, classes, 0.0);
             for (std::size_t e = 0; e < k; ++e) {
                 const auto c = static_cast<std::size_t>(components[e].point_class);
-                const double apart = joint[e] - most[c];
+                const double apart = joint[e] - peak[c];
                 if (apart > kInvisible) by_class[c] += apart == 0.0 ? 1.0 : portable_exp(apart);
             }
             for (std::size_t c = 0; c < classes; ++c)
                 by_class[c] =
-                    most[c] > kNone ? most[c] + (by_class[c] == 1.0 ? 0.0 : portable_log(by_class[c])) : kNone;
+                    peak[c] > kNone ? peak[c] + (by_class[c] == 1.0 ? 0.0 : portable_log(by_class[c])) : kNone;
 
             const auto own = static_cast<std::size_t>(rows_.label[i]);
             std::copy_n(by_class, classes, rivals.data());
@@ -348,19 +347,19 @@ std::vector<double> MarginProblem::maximise(std::vector<Component>& components) 
     for (int iteration = 0; iteration < settings_.iterations && idle < 3; ++iteration) {
         settings_.poll();
         const auto statistics = sums(components);
-        std::vector<double> least(components.size());
+        std::vector<double> damping(components.size());
         for (std::size_t e = 0; e < components.size(); ++e)
-            if (!components[e].fixed) least[e] = sound_damping(components[e], statistics[e]);
+            if (!components[e].fixed) damping[e] = sound_damping(components[e], statistics[e]);
         bool risen = false;
-        for (int attempt = 0; attempt < kMostBackward && !risen; ++attempt) {
+        for (int attempt = 0; attempt < kMaxBackward && !risen; ++attempt) {
             auto next = components;
             for (std::size_t e = 0; e < next.size(); ++e)
-                if (!next[e].fixed) step(next[e], statistics[e], least[e], eagerness);
+                if (!next[e].fixed) step(next[e], statistics[e], damping[e], eagerness);
             if (settings_.weights) step_weights(next, statistics, log_prior_.size(), eagerness);
             const double value = objective(next);
             risen = value > history.back();
             if (risen) {
-                idle = value - history.back() < kLeastRise ? idle + 1 : 0;
+                idle = value - history.back() < kMinRise ? idle + 1 : 0;
                 history.push_back(value);
                 components = std::move(next);
                 eagerness = std::max(eagerness / 1.5, 1e-3);

@@ -12,20 +12,20 @@ namespace anystream::bayes_tree {
 
 namespace {
 
-constexpr float kMostAbove = 500.0F;  // values may exceed the origin by this power of two before it is moved
-constexpr double kHandOver = 8.0;     // steps in which the trees take over from the root model
-constexpr double kNoVote = -2e30;     // log2: of a class without objects; votes are above -1e30
-constexpr double kCancelled = 1e-7;   // a sum that fell below this share of its peak is added up anew
+constexpr float kMaxAbove = 500.0F;  // values may exceed the origin by this power of two before it is moved
+constexpr double kHandOver = 8.0;    // steps in which the trees take over from the root model
+constexpr double kNoVote = -2e30;    // log2: of a class without records; votes are above -1e30
+constexpr double kCancelled = 1e-7;  // a sum that fell below this share of its peak is summed again
 
 /// k of qbk for this number of classes.
-std::size_t turns_per_round(std::int32_t asked, std::size_t classes) noexcept {
-    if (asked > 0) return static_cast<std::size_t>(asked);
+std::size_t turns_per_round(std::int32_t requested, std::size_t classes) noexcept {
+    if (requested > 0) return static_cast<std::size_t>(requested);
     std::size_t log2 = 0;
     while ((std::size_t{2} << log2) <= classes) ++log2;
-    return std::max<std::size_t>(asked == kPublishedK ? 2 : 4, log2);
+    return std::max<std::size_t>(requested == kPublishedK ? 2 : 4, log2);
 }
 
-/// A whole number that grows with the number; of such numbers two make a key that one comparison orders.
+/// An integer that is monotone in the number; two such integers make a key that one comparison orders.
 std::uint64_t rank_of(float number) noexcept {
     std::uint32_t bits;
     std::memcpy(&bits, &number, sizeof bits);
@@ -66,8 +66,8 @@ void Query::open(const Forest& forest, const QuerySettings& settings, std::span<
     missing_ = forest.standardise(x.data(), x_.data());
     if (state_.size() < classes_) state_.resize(classes_);
     key_.resize(classes_);
-    make_room(forest);
-    ask_root_model(forest, x.data());
+    reserve_lanes(forest);
+    evaluate_root_model(forest, x.data());
     roots_read_ = false;
 
     const NodeView roots = forest.roots();
@@ -79,7 +79,7 @@ void Query::open(const Forest& forest, const QuerySettings& settings, std::span<
         if (root == kNothing && !vote_.empty()) vote_[c] = kNoVote;
     }
     if (populated < 2) open_classes_ = 0;  // one class: the answer is certain
-    // The root model answers alone before the first step: many a record needs no tree.
+    // Before the first step the root model alone gives the answer: many records need no tree.
     if (vote_.empty() || settings_.certify) read_roots(forest);
     if (settings_.certify) open_certificate(forest);
 }
@@ -109,8 +109,8 @@ void Query::read_roots(const Forest& forest) {
     }
 }
 
-void Query::make_room(const Forest& forest) {
-    const std::size_t lanes = std::max(round_up_to_8(forest.classes()), static_cast<std::size_t>(kMostFanout));
+void Query::reserve_lanes(const Forest& forest) {
+    const std::size_t lanes = std::max(round_up_to_8(forest.classes()), static_cast<std::size_t>(kMaxFanout));
     deviation_.resize(panels_of(forest.dimensions()) * kPanelRows, 0.0F);
     if (value_.size() >= lanes) return;
     above_origin_.resize(lanes);
@@ -141,23 +141,23 @@ void Query::evaluate_covariances(const Forest& forest, const NodeView& node) {
         if (found < 0) continue;
         const auto row = static_cast<std::size_t>(found);
         const float exponent = table.exponent(row, x_.data(), x_.size(), deviation_.data());
-        log2_density_[l] = std::max(table.log2_norm[row] - kHalfLog2E * exponent, kLeastLog2);
+        log2_density_[l] = std::max(table.log2_norm[row] - kHalfLog2E * exponent, kMinLog2);
         log2_value_[l] = log2_density_[l] + node.log2_count[l];
     }
 }
 
-void Query::ask_root_model(const Forest& forest, const double* x) {
+void Query::evaluate_root_model(const Forest& forest, const double* x) {
     vote_.clear();
     if (missing_ || forest.root_model().empty()) return;
     vote_.resize(classes_);
     forest.root_model().log2_joint(x, vote_);
-    // It knows the objects it was trained on; the trees know all of them.
+    // It was trained on some of the records, the trees hold all of them.
     const auto known = static_cast<double>(forest.root_model().known[0]);
-    settings_.root_weight *= std::min(1.0, known / static_cast<double>(forest.objects()));
+    settings_.root_weight *= std::min(1.0, known / static_cast<double>(forest.records()));
 }
 
-// A missing dimension is integrated out: it adds nothing to the exponent and nothing to the norm. Such records see the
-// diagonals of the covariances only, and the root model has no vote on them.
+// A missing dimension is integrated out: it adds nothing to the exponent and nothing to the norm. For such records
+// only the diagonals of covariances are used, and the root model has no vote.
 void Query::evaluate_partly(const Forest& forest, const NodeView& node, std::size_t point_class) {
     const std::size_t d = x_.size();
     const float* shared = node.precision == nullptr ? forest.kernel_precision(point_class) : nullptr;
@@ -171,7 +171,7 @@ void Query::evaluate_partly(const Forest& forest, const NodeView& node, std::siz
             log2_norm += std::log2(static_cast<double>(precision)) - 0.5 * std::log2(2.0 * std::numbers::pi);
         }
         const auto log2_density = static_cast<float>(log2_norm - 0.5 * std::numbers::log2e * exponent);
-        log2_density_[l] = std::max(log2_density, kLeastLog2);
+        log2_density_[l] = std::max(log2_density, kMinLog2);
         log2_value_[l] = log2_density_[l] + (node.log2_count == nullptr ? 0.0F : node.log2_count[l]);
     }
 }
@@ -194,10 +194,10 @@ void Query::add_kernels(std::size_t c, std::size_t first, std::size_t last) {
 
 /// The class's sum from its frontier, with the origin at its largest value.
 void Query::rebase(ClassState& state) {
-    float most = -std::numeric_limits<float>::infinity();
-    for (const Entry& entry : state.entries) most = std::max(most, entry.log2_value);
-    for (const float value : state.kernel_log2) most = std::max(most, value);
-    state.origin = std::floor(static_cast<double>(most));
+    float highest = -std::numeric_limits<float>::infinity();
+    for (const Entry& entry : state.entries) highest = std::max(highest, entry.log2_value);
+    for (const float value : state.kernel_log2) highest = std::max(highest, value);
+    state.origin = std::floor(static_cast<double>(highest));
     const auto origin = static_cast<float>(state.origin);
 
     kernels().powers_of_two(state.kernel_log2.data(), origin, state.kernel_log2.size(), state.kernel_value.data());
@@ -227,7 +227,7 @@ void Query::order(std::size_t c) {
 }
 
 /// The classes with the highest joint densities take turns, the best one first (qbk); those with nothing left to refine
-/// are passed over. Of equals the lower number is first.
+/// are skipped. Among equal ones the lower number is first.
 void Query::choose_classes() {
     const std::size_t k = std::min(turns_per_round(settings_.refined_classes, classes_), open_classes_);
     turns_.resize(k);
@@ -264,7 +264,7 @@ bool Query::step(const Forest& forest) {
     read_roots(forest);
     const std::size_t c = settings_.certify ? widest_class() : next_class(forest);
     if (c == classes_) throw DamagedModel("its densities are not numbers");
-    if (++steps_ > static_cast<std::int64_t>(forest.nodes())) throw DamagedModel("its tree has a circle");
+    if (++steps_ > static_cast<std::int64_t>(forest.nodes())) throw DamagedModel("its tree has a cycle");
     auto& entries = state_[c].entries;
     std::pop_heap(entries.begin(), entries.end());
     const Entry refined = entries.back();
@@ -282,9 +282,9 @@ void Query::replace(const Forest& forest, std::size_t c, const Entry& refined) {
 
     const NodeView node = forest.node(static_cast<std::size_t>(refined.node));
     evaluate(forest, node, c);
-    float most = kLeastLog2;
-    for (std::size_t l = 0; l < node.entries; ++l) most = std::max(most, log2_value_[l]);
-    const bool too_high = most - static_cast<float>(state.origin) > kMostAbove;
+    float highest = kMinLog2;
+    for (std::size_t l = 0; l < node.entries; ++l) highest = std::max(highest, log2_value_[l]);
+    const bool too_high = highest - static_cast<float>(state.origin) > kMaxAbove;
     if (too_high)
         std::fill_n(value_.begin(), node.entries, 0.0);
     else
@@ -311,10 +311,10 @@ Scaled Query::score(std::size_t point_class) const {
     const ClassState& state = state_[point_class];
     const Decision decision = settings_.certify && exhausted() ? Decision::mixture : settings_.decision;
     if (decision == Decision::nearest) {  // Eq. 21
-        double most = 0.0;
-        for (const Entry& entry : state.entries) most = std::max(most, entry.value);
-        for (const double value : state.kernel_value) most = std::max(most, value);
-        return Scaled::of(most, state.origin);
+        double highest = 0.0;
+        for (const Entry& entry : state.entries) highest = std::max(highest, entry.value);
+        for (const double value : state.kernel_value) highest = std::max(highest, value);
+        return Scaled::of(highest, state.origin);
     }
     if (decision == Decision::mixture) return Scaled::of(state.sum, state.origin);  // Eq. 7
     Scaled score = state.history;                                                   // Eq. 20
@@ -323,13 +323,13 @@ Scaled Query::score(std::size_t point_class) const {
 }
 
 void Query::posterior(const Forest&, std::span<double> out) const {
-    Scaled most;
+    Scaled highest;
     thread_local std::vector<Scaled> scores;
     scores.resize(classes_);
     const bool votes = !decided_ && !vote_.empty();
     const double share = steps_ == 0 ? 0.0 : exhausted() ? 1.0 : std::min(1.0, static_cast<double>(steps_) / kHandOver);
     for (std::size_t c = 0; c < classes_; ++c) {
-        if (votes && steps_ == 0) {  // the trees may not have been looked at
+        if (votes && steps_ == 0) {  // the trees may not have been read
             scores[c] = vote_[c] == kNoVote ? Scaled{} : Scaled::of(1.0, 0.0);
         } else {
             scores[c] = score(c);
@@ -344,12 +344,12 @@ void Query::posterior(const Forest&, std::span<double> out) const {
             const double whole = std::floor(power);
             score = Scaled::of(score.fraction * std::exp2(power - whole), score.exponent + whole);
         }
-        if (most < scores[c]) most = scores[c];
+        if (highest < scores[c]) highest = scores[c];
     }
     double sum = 0.0;
     for (std::size_t c = 0; c < classes_; ++c) {
-        out[c] =
-            scores[c].fraction == 0.0 ? 0.0 : Scaled::shifted(scores[c].fraction, scores[c].exponent - most.exponent);
+        out[c] = scores[c].fraction == 0.0 ? 0.0
+                                           : Scaled::shifted(scores[c].fraction, scores[c].exponent - highest.exponent);
         sum += out[c];
     }
     for (std::size_t c = 0; c < classes_; ++c) out[c] = sum > 0.0 ? out[c] / sum : 1.0 / static_cast<double>(classes_);
@@ -387,8 +387,8 @@ void Query::add_up_bounds(const Forest& forest, std::size_t c) {
     certificate_.add_up(forest, c, nodes_, state_[c].kernel_log2);
 }
 
-/// Of the two classes with the highest upper bounds, the one whose bounds are farther apart: no label is certain before
-/// these two are told apart.
+/// Of the two classes with the highest upper bounds, the one whose bounds are farther apart: the label is not
+/// certain before these two are separated.
 std::size_t Query::widest_class() const {
     constexpr double kNone = -std::numeric_limits<double>::infinity();
     std::size_t first = classes_, second = classes_;

@@ -10,7 +10,7 @@ namespace anystream::bayes_tree {
 namespace {
 
 constexpr double kVarianceFloor = 1e-3;  // share of the variance of all rows
-constexpr double kLeastOccupancy = 1e-6;
+constexpr double kMinOccupancy = 1e-6;
 
 std::vector<double> variance_floor(const LabelledRows& rows) {
     const std::size_t d = rows.dimensions;
@@ -20,7 +20,8 @@ std::vector<double> variance_floor(const LabelledRows& rows) {
         for (std::size_t j = 0; j < d; ++j) mean[j] += rows.row(i)[j] / n;
     for (std::size_t i = 0; i < rows.size(); ++i)
         for (std::size_t j = 0; j < d; ++j) floor[j] += (rows.row(i)[j] - mean[j]) * (rows.row(i)[j] - mean[j]) / n;
-    for (double& value : floor) value = value > 0.0 ? kVarianceFloor * value : 1.0;  // a constant says nothing
+    for (double& value : floor)
+        value = value > 0.0 ? kVarianceFloor * value : 1.0;  // a constant carries no information
     return floor;
 }
 
@@ -52,7 +53,7 @@ std::vector<Component> fit_static_mixture(const LabelledRows& rows, std::size_t 
             std::vector<std::int32_t> nearest(n);
             em.fit(own, nearest, [] {});
             for (std::size_t k = 0; k < components; ++k) {
-                if (!(em.occupancy(k) > kLeastOccupancy)) continue;
+                if (!(em.occupancy(k) > kMinOccupancy)) continue;
                 Component component;
                 component.point_class = static_cast<std::int32_t>(c);
                 component.occupancy = em.occupancy(k);

@@ -91,7 +91,7 @@ void Query::resume(const Forest& forest, std::span<const std::byte> bytes) {
     }
     for (std::size_t c = 0; c < next.classes_; ++c) next.order(c);
     next.roots_read_ = true;
-    next.make_room(forest);
+    next.reserve_lanes(forest);
     *this = std::move(next);
 }
 

@@ -8,7 +8,7 @@
 namespace anystream::bayes_tree {
 namespace {
 
-constexpr int kMostIterations = 20;
+constexpr int kMaxIterations = 20;
 constexpr double kTolerance = 1e-2;    // end when the mean log likelihood rises by less
 constexpr double kNegligible = -25.0;  // log of the smallest ratio to the best component that still counts
 constexpr std::size_t kChunk = 256;
@@ -40,7 +40,7 @@ class Reduction {
 
     Groups reduce() {
         double before = GaussianLanes::kNothing;
-        for (int iteration = 0; iteration < kMostIterations; ++iteration) {
+        for (int iteration = 0; iteration < kMaxIterations; ++iteration) {
             maximise();
             const double now = expect();
             if (!(now - before > kTolerance * static_cast<double>(level_.size()))) break;

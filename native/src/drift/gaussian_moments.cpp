@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kNothing = -std::numeric_limits<double>::infinity();
 
-/// What each class expects of each feature: v = 0 marks a feature that says nothing.
+/// Parameters of the classes' Gaussians; v = 0 marks a feature without information.
 struct Expected {
     std::vector<double> mean, half_precision;  // (classes, features)
     std::vector<double> log_norm;              // (classes, features): -log sqrt(2 pi v)
@@ -54,7 +54,7 @@ Expected expect(const MomentsView& moments, double smoothing) {
     return e;
 }
 
-/// exp and normalise in place; where nothing fits at all, the priors decide.
+/// exp and normalise in place; where all densities are 0, the priors decide.
 void normalise(std::span<double> log_joint, std::span<const double> log_prior) noexcept {
     double peak = *std::max_element(log_joint.begin(), log_joint.end());
     if (!std::isfinite(peak)) {

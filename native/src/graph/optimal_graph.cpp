@@ -31,7 +31,7 @@ class MergedSets {
     std::vector<std::int32_t> parent_;
 };
 
-/// A component as it was when it entered the optimal graph.
+/// A component at the time it entered the optimal graph.
 struct Kept {
     std::int32_t root = 0;
     std::int32_t k = 1;
@@ -46,7 +46,7 @@ struct Kept {
 
 }  // namespace
 
-OptimalGraph optimal_graph(std::span<const std::int64_t> neighbours, std::size_t most,
+OptimalGraph optimal_graph(std::span<const std::int64_t> neighbours, std::size_t max_k,
                            std::span<const std::int32_t> labels) {
     const std::size_t n = labels.size();
     MergedSets sets(n);
@@ -56,10 +56,10 @@ OptimalGraph optimal_graph(std::span<const std::int64_t> neighbours, std::size_t
 
     OptimalGraph graph;
     std::int64_t all_edges = 0;
-    for (std::size_t k = 1; k <= most; ++k) {
+    for (std::size_t k = 1; k <= max_k; ++k) {
         const std::int64_t edges_before = all_edges;
         for (std::size_t v = 0; v < n; ++v) {
-            const auto other = static_cast<std::size_t>(neighbours[v * most + k - 1]);
+            const auto other = static_cast<std::size_t>(neighbours[v * max_k + k - 1]);
             if (labels[v] != labels[other]) continue;
             ++out_degree[v];
             ++all_edges;

@@ -7,7 +7,7 @@ namespace anystream::graph {
 
 namespace {
 
-constexpr double kCaution = 1e-9;  // far more than rounding can take from a bound
+constexpr double kCaution = 1e-9;  // far more than the rounding error of a bound
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void Query::open(const Graph& graph, const QuerySettings&, std::span<const doubl
         scaled_[j] = x[j] * graph.scale[j];
         present += !std::isnan(x[j]);
     }
-    // distances over the present features are weighted up, and so is what the radius allows
+    // distances over the present features are weighted up, and so is the radius
     const double weight = std::sqrt(static_cast<double>(d) / static_cast<double>(std::max<std::size_t>(present, 1)));
     if (scans_.size() < graph.parts.size()) scans_.resize(graph.parts.size());
     for (std::size_t p = 0; p < graph.parts.size(); ++p) {
@@ -50,7 +50,7 @@ void Query::open(const Graph& graph, const QuerySettings&, std::span<const doubl
 
 void Query::next_cell(const Graph& graph) {
     const auto out_of_reach = [&](const Waiting& cell) { return cell.bound * cell.bound > best_.bound(); };
-    if (!waiting_.empty() && out_of_reach(waiting_.front())) {  // then others may be, too
+    if (!waiting_.empty() && out_of_reach(waiting_.front())) {  // others may be out of reach, too
         std::erase_if(waiting_, out_of_reach);
         std::make_heap(waiting_.begin(), waiting_.end());
     }

@@ -31,7 +31,7 @@ IsaLevel choose_level() {
         throw std::runtime_error("ANYSTREAM_ISA=" + std::string(forced) + ", but this machine offers at most " +
                                  isa_name(best) + "; unset it or name a lower level");
     }
-    throw std::runtime_error("ANYSTREAM_ISA=" + std::string(forced) + " is no level; use baseline, avx2 or avx512");
+    throw std::runtime_error("ANYSTREAM_ISA=" + std::string(forced) + " is not a level; use baseline, avx2 or avx512");
 }
 
 }  // namespace

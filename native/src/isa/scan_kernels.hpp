@@ -6,7 +6,7 @@
 
 namespace anystream {
 
-/// Blocks of 16 lanes, dimension-major, and how far each may be off.
+/// Blocks of 16 lanes, dimension-major, and the largest error of each.
 struct ScanBlocks {
     const std::uint32_t* values;  // [block][pair of dimensions][16]: two bfloat16, the even dimension in the low half
     const float* slack;           // [block]

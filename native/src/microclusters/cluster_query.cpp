@@ -32,15 +32,15 @@ bool ClusterQuery::step(const Clusters&) {
 }
 
 void ClusterQuery::posterior(const Clusters&, std::span<double> out) const {
-    const float least = *std::min_element(distance_.begin(), distance_.end());
-    if (steps_ == 0 || std::isinf(least)) {
+    const float shortest = *std::min_element(distance_.begin(), distance_.end());
+    if (steps_ == 0 || std::isinf(shortest)) {
         std::copy(horizon_->share.begin(), horizon_->share.end(), out.begin());
         return;
     }
     double all = 0.0;
     for (std::size_t c = 0; c < out.size(); ++c) {
-        const double ratio = static_cast<double>(least) / static_cast<double>(distance_[c]);
-        out[c] = distance_[c] == least ? 1.0 : std::min(ratio, 1.0 - 1e-9);
+        const double ratio = static_cast<double>(shortest) / static_cast<double>(distance_[c]);
+        out[c] = distance_[c] == shortest ? 1.0 : std::min(ratio, 1.0 - 1e-9);
         all += out[c];
     }
     for (double& each : out) each /= all;

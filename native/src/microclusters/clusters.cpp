@@ -16,8 +16,8 @@ namespace anystream::microclusters {
 namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-constexpr double kRelevantPoints = 100.0;  // m: a cluster is as recent as the last so many of its points
-constexpr std::size_t kRoomShare = 10;     // a tenth of the clusters is joined at once when room is needed
+constexpr double kRelevantPoints = 100.0;  // m: how recent a cluster is follows from its last m points
+constexpr std::size_t kJoinedShare = 10;   // a tenth of the clusters is joined at once when all slots are in use
 constexpr double kNothingLeft = 0.5;       // of a cluster, after subtraction
 
 std::size_t padded(std::size_t size) noexcept {
@@ -77,7 +77,7 @@ void Clusters::declare_classes(std::size_t classes) {
 
 namespace {
 
-/// One point in `one_in`, spread evenly but not by turns: classes that come in a cycle might never have theirs.
+/// One point in `one_in`, spread evenly but not periodically: classes that arrive in a cycle could be missed.
 bool is_held_back(std::int64_t time, std::int64_t one_in) noexcept {
     constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ULL;
     const std::uint64_t lot = static_cast<std::uint64_t>(time) * kGolden >> 32;
@@ -91,7 +91,7 @@ void Clusters::learn(std::span<const double> values, std::span<const std::int32_
     for (std::size_t i = 0; i < labels.size(); ++i) {
         const double* x = values.data() + i * dimensions_;
         count_in(x);
-        const bool settled = seen_ >= settings_.choose_every;  // before that every point is needed
+        const bool settled = seen_ >= settings_.choose_every;  // before, every point is learned at once
         if (settled && is_held_back(seen_, settings_.hold_back)) {
             held_value_.insert(held_value_.end(), x, x + dimensions_);
             held_class_.push_back(labels[i]);
@@ -115,7 +115,7 @@ void Clusters::count_in(const double* x) {
     }
 }
 
-/// Shift and scale are taken anew whenever the points have grown by half.
+/// Shift and scale are computed again whenever the points have grown by half.
 void Clusters::rescale() {
     scaled_at_ = seen_;
     for (std::size_t j = 0; settings_.standardise && j < dimensions_; ++j) {
@@ -146,11 +146,11 @@ void Clusters::learn_one(const double* x, std::int32_t point_class, std::int64_t
     const auto distance = kernels().squared_distance;
     const std::size_t none = clusters_.size();
     std::size_t nearest = none;
-    float least = std::numeric_limits<float>::infinity();
+    float shortest = std::numeric_limits<float>::infinity();
     for (std::size_t i = 0; i < clusters_.size(); ++i) {
         if (class_of_[i] != point_class) continue;
         const float d = distance(row_.data(), centroid_.data() + i * stride(), stride());
-        if (d < least) least = d, nearest = i;
+        if (d < shortest) shortest = d, nearest = i;
     }
     if (nearest != none) {
         double reach = settings_.boundary * deviation(clusters_[nearest]);
@@ -162,7 +162,7 @@ void Clusters::learn_one(const double* x, std::int32_t point_class, std::int64_t
                                                    centroid_.data() + i * stride(), stride()));
             reach = std::isinf(next) ? 0.0 : std::sqrt(static_cast<double>(next));
         }
-        if (static_cast<double>(least) <= reach * reach) {
+        if (static_cast<double>(shortest) <= reach * reach) {
             absorb(nearest, x, time);
             return;
         }
@@ -187,7 +187,7 @@ void Clusters::absorb(std::size_t i, const double* x, std::int64_t time) {
 }
 
 void Clusters::create(const double* x, std::int32_t point_class, std::int64_t time) {
-    if (clusters_.size() >= settings_.clusters) make_room();
+    if (clusters_.size() >= settings_.clusters) free_cluster();
     Cluster cluster;
     cluster.id = next_id_++;
     cluster.point_class = point_class;
@@ -206,14 +206,14 @@ void Clusters::create(const double* x, std::int32_t point_class, std::int64_t ti
     place(clusters_.size() - 1);
 }
 
-/// When the last points of a cluster came: the paper's relevance stamp, times taken as normally distributed.
+/// The arrival time of a cluster's last points: the paper's relevance stamp, times taken as normally distributed.
 double Clusters::relevance(const Cluster& cluster) const {
     if (cluster.count < 2.0 * kRelevantPoints) return cluster.time_mean;
     const double spread = std::sqrt(cluster.time_scatter / cluster.count);
     return cluster.time_mean + normal_quantile(1.0 - kRelevantPoints / (2.0 * cluster.count)) * spread;
 }
 
-void Clusters::make_room() {
+void Clusters::free_cluster() {
     std::vector<bool> leaves(clusters_.size(), false);
     bool any = false;
     for (std::size_t i = 0; i < clusters_.size(); ++i) {
@@ -226,11 +226,11 @@ void Clusters::make_room() {
         remove(leaves);
         return;
     }
-    join_closest(std::max<std::size_t>(1, settings_.clusters / kRoomShare));
+    join_closest(std::max<std::size_t>(1, settings_.clusters / kJoinedShare));
 }
 
 /// Joins up to `how_many` pairs, the closest first; no cluster takes part twice. If all classes differ, the cluster
-/// that has been irrelevant for longest leaves instead.
+/// that has been irrelevant for the longest time is removed instead.
 void Clusters::join_closest(std::size_t how_many) {
     struct Pair {
         float distance;
@@ -324,7 +324,7 @@ void Clusters::take_snapshot() {
     snapshots_ = std::move(kept);
 }
 
-/// Lets the clusters of the past point to what became of them.
+/// Updates the ids of past clusters to the clusters that they are part of now.
 void Clusters::settle_past() {
     if (departed_.empty()) return;
     std::unordered_map<std::int64_t, std::int64_t> heir(departed_.begin(), departed_.end());
@@ -349,11 +349,11 @@ void Clusters::choose_horizon() {
         const Horizon horizon = since(s == 0 ? nullptr : &snapshots_[s - 1]);
         std::size_t right = 0;
         for (std::size_t i = 0; i < held; ++i) {
-            float least = std::numeric_limits<float>::infinity();
+            float shortest = std::numeric_limits<float>::infinity();
             std::int32_t label = -1;
             for (std::size_t c = 0; c < horizon.size(); ++c) {
                 const float d = distance(rows.data() + i * stride(), horizon.row(c), stride());
-                if (d < least) least = d, label = horizon.point_class[c];
+                if (d < shortest) shortest = d, label = horizon.point_class[c];
             }
             right += label == held_class_[i];
         }

@@ -129,16 +129,17 @@ Clusters Clusters::from_arrays(Settings settings, std::size_t dimensions, std::s
     const auto require = [](bool holds, const char* fault) { require_intact(holds, "the clusters", fault); };
     const auto known = [&](std::int32_t c) { return c >= 0 && static_cast<std::size_t>(c) < classes; };
     const std::size_t d = dimensions, n = in.cluster_id.size(), past = in.past_id.size();
-    require(in.cluster_class.size() == n && in.cluster_moments.size() == 3 * n, "their numbers differ");
+    require(in.cluster_class.size() == n && in.cluster_moments.size() == 3 * n,
+            "ids, classes and moments differ in number");
     require(
         in.cluster_observed.size() == n * d && in.cluster_mean.size() == n * d && in.cluster_scatter.size() == n * d,
         "their moments have other dimensions");
     require(in.past_count.size() == past && in.past_observed.size() == past * d && in.past_mean.size() == past * d,
-            "those of the past have other dimensions");
+            "clusters of snapshots have other dimensions");
     require(in.held_value.size() == in.held_class.size() * d, "points held back and their classes differ in number");
     require(in.moments.size() == 5 * d && in.state.size() == 4, "the moments of all points are missing");
-    require(n <= settings.clusters, "there are too many");
-    require(std::ranges::all_of(in.cluster_class.view(), known), "one has no class");
+    require(n <= settings.clusters, "there are more than the settings allow");
+    require(std::ranges::all_of(in.cluster_class.view(), known), "a cluster has no valid class");
     require(std::ranges::all_of(in.held_class.view(), known), "a point held back has no class");
     for (const auto* each : {&in.cluster_moments, &in.cluster_observed, &in.cluster_mean, &in.cluster_scatter,
                              &in.past_count, &in.past_observed, &in.past_mean, &in.moments})
@@ -150,8 +151,8 @@ Clusters Clusters::from_arrays(Settings settings, std::size_t dimensions, std::s
     Clusters model(settings, dimensions);
     model.classes_ = classes;
     for (std::size_t i = 0; i < n; ++i) {
-        require(in.cluster_moments[3 * i] >= 1.0 && in.cluster_moments[3 * i + 2] >= 0.0, "one is empty");
-        require(in.cluster_id[i] >= 0 && in.cluster_id[i] < in.state[1], "one has no number");
+        require(in.cluster_moments[3 * i] >= 1.0 && in.cluster_moments[3 * i + 2] >= 0.0, "a cluster is empty");
+        require(in.cluster_id[i] >= 0 && in.cluster_id[i] < in.state[1], "a cluster has no valid id");
         model.class_of_.push_back(in.cluster_class[i]);
         model.clusters_.push_back({in.cluster_id[i], in.cluster_class[i], in.cluster_moments[3 * i],
                                    in.cluster_moments[3 * i + 1], in.cluster_moments[3 * i + 2],
@@ -163,8 +164,8 @@ Clusters Clusters::from_arrays(Settings settings, std::size_t dimensions, std::s
     for (std::size_t s = 0; 2 * s + 1 < in.snapshot.size(); ++s) {
         const std::int64_t time = in.snapshot[2 * s], size = in.snapshot[2 * s + 1];
         require(time > before && time <= in.state[0] && time % settings.snapshot_every == 0,
-                "the times of the past do not rise");
-        require(size >= 0 && at + static_cast<std::size_t>(size) <= past, "some of the past are missing");
+                "the times of the snapshots do not rise");
+        require(size >= 0 && at + static_cast<std::size_t>(size) <= past, "clusters of a snapshot are missing");
         before = time;
         Snapshot snapshot{time, {}};
         for (std::int64_t i = 0; i < size; ++i, ++at)
@@ -172,7 +173,7 @@ Clusters Clusters::from_arrays(Settings settings, std::size_t dimensions, std::s
                 {in.past_id[at], in.past_count[at], row(in.past_observed, at, d), row(in.past_mean, at, d)});
         model.snapshots_.push_back(std::move(snapshot));
     }
-    require(at == past && in.snapshot.size() == 2 * model.snapshots_.size(), "there are past ones of no time");
+    require(at == past && in.snapshot.size() == 2 * model.snapshots_.size(), "there are clusters of no snapshot");
     model.held_value_ = in.held_value.copy();
     model.held_class_ = in.held_class.copy();
     model.observed_ = row(in.moments, 0, d);

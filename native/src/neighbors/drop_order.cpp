@@ -1,10 +1,10 @@
 // DROP1, DROP2 and DROP3 (Wilson and Martinez, "Reduction techniques for instance-based learning algorithms", Machine
 // Learning 38, 2000), read as orders.
 //
-// The associates of P are the objects that have P among their k = 3 nearest. P's score is how many more of them are
-// right without P than with it; the exemplar of highest score leaves first. DROP1 counts only associates that are
-// left, DROP2 and DROP3 all; these two break ties by the distance to the nearest enemy, the farthest leaving first;
-// DROP3 lets noise (Wilson's editing rule) leave before all others.
+// The associates of P are the records that have P among their k = 3 nearest. P's score is how many more of them are
+// right without P than with it; the exemplar of highest score is removed first. DROP1 counts only associates that
+// remain, DROP2 and DROP3 all; these two break ties by the distance to the nearest enemy, the farthest removed first;
+// DROP3 removes noise (Wilson's editing rule) before all others.
 #include <set>
 #include <stdexcept>
 #include <tuple>
@@ -64,11 +64,11 @@ Order drop_order(const Space& space, std::span<const std::int32_t> labels, std::
         return !votes.empty() && votes.winner() == labels[i];
     };
 
-    using Key = std::tuple<bool, std::int64_t, double, std::int64_t>;  // the greatest leaves first
+    using Key = std::tuple<bool, std::int64_t, double, std::int64_t>;  // the greatest is removed first
     std::vector<std::int64_t> score(n, 0);
     const auto key = [&](std::size_t i) { return Key(noise[i], score[i], tie[i], static_cast<std::int64_t>(i)); };
     std::set<Key> leaving;
-    /// Adds what associate i says about its nearest, or takes it back.
+    /// Adds the vote of associate i on its nearest, or subtracts it.
     const auto judge = [&](std::size_t i, std::int64_t sign) {
         const bool right = right_without(i, n);
         const auto near = nearest.nearest(i);

@@ -47,8 +47,8 @@ class Dtw {
             rest_.resize(x.size() + 1);
         }
 
-        /// LB_Keogh first: what e leaves the envelope of x by, added up from the end, is also what the rest of a path
-        /// must cost at least, so that a comparison is abandoned as early as can be.
+        /// LB_Keogh first: the distances of e from the envelope of x, summed from the end, are also lower bounds on the
+        /// cost of the rest of a path, so that a comparison is abandoned as early as possible.
         double power(const Dtw& dtw, Row e, const double*, double bound) {
             const std::size_t n = x_.size();
             rest_[n] = 0.0;
@@ -61,7 +61,7 @@ class Dtw {
         }
 
       private:
-        static constexpr double kCaution = 1.0 - 1e-9;  // the bound's own rounding must not decide
+        static constexpr double kCaution = 1.0 - 1e-9;  // excludes an effect of the bound's own rounding
 
         double warped(std::size_t band, Row e, double bound) {
             const std::size_t n = x_.size();
@@ -70,16 +70,16 @@ class Dtw {
             above_[0] = 0.0;
             for (std::size_t j = 0; j < n; ++j) {
                 const std::size_t begin = j > band ? j - band : 0, end = std::min(n, j + band + 1);
-                double least = kInfinity;
+                double lowest = kInfinity;
                 row_[begin] = kInfinity;
                 for (std::size_t i = begin; i < end; ++i) {
                     const double difference = x_[i] - e[j];
                     const double before = std::min({above_[i], above_[i + 1], row_[i]});
                     row_[i + 1] = before + difference * difference;
-                    least = std::min(least, row_[i + 1]);
+                    lowest = std::min(lowest, row_[i + 1]);
                 }
                 row_[end + 1 < n + 2 ? end + 1 : n + 1] = kInfinity;
-                if ((least + rest_[j + 1]) * kCaution > bound) return kInfinity;
+                if ((lowest + rest_[j + 1]) * kCaution > bound) return kInfinity;
                 std::swap(above_, row_);
                 if (j == 0) row_[0] = kInfinity;
             }

@@ -21,7 +21,7 @@ class Edit {
     [[nodiscard]] double distance(double power) const noexcept { return power; }
     void require(Row row, std::size_t) const {
         for (const double symbol : row)
-            if (!std::isfinite(symbol)) throw std::invalid_argument("a text holds a symbol that is no number");
+            if (!std::isfinite(symbol)) throw std::invalid_argument("a text holds a symbol that is not a number");
     }
 
     class Prepared {
@@ -50,8 +50,8 @@ class Edit {
             for (std::size_t j = 0; j < e.size(); ++j) {
                 score += column(masks_.data() + place_of(e[j], false) * words_);
                 // each of the remaining symbols lowers the score by one at most
-                const auto least = score - static_cast<std::int64_t>(e.size() - j - 1);
-                if (static_cast<double>(least) > bound) return kInfinity;
+                const auto lower = score - static_cast<std::int64_t>(e.size() - j - 1);
+                if (static_cast<double>(lower) > bound) return kInfinity;
             }
             return static_cast<double>(score);
         }

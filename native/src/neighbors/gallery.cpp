@@ -119,7 +119,7 @@ void Gallery::swap(std::size_t i, std::size_t j) {
     std::swap(serial_.own()[i], serial_.own()[j]);
 }
 
-/// Moves the last exemplar to `target`, and what stood there and at the ends of the levels behind it one level on.
+/// Moves the last exemplar to `target`, and those at `target` and at the ends of the levels behind it one level on.
 void Gallery::lift(std::size_t target) {
     const std::size_t last = size() - 1;
     std::size_t level = 0;
@@ -149,8 +149,8 @@ void Gallery::insert(Row row, std::int32_t label) {
     if (capacity_ > 0 && size() > capacity_) remove(find_oldest());
 }
 
-/// Puts an exemplar behind the lists and lets the oldest leave. A class needs one in front: if that one leaves, or a
-/// class is new, the lists are made anew.
+/// Appends an exemplar behind the lists and evicts the oldest. Each class needs one in front: if that one is evicted,
+/// or a class is new, the lists are rebuilt.
 void Gallery::insert_late(Row row, std::int32_t label, bool first_of_class) {
     append(row, label);
     bool renew = first_of_class;
@@ -164,8 +164,8 @@ void Gallery::insert_late(Row row, std::int32_t label, bool first_of_class) {
     if (renew || size() - listed() > few || left_ > few) renew_lists();
 }
 
-/// Makes the lists anew from what is present. Prototypes stay; those that are missing are taken from the late ones that
-/// the prototypes get wrong, then from the other late ones, then from the lists.
+/// Rebuilds the lists from the present exemplars. Prototypes stay; missing ones are taken from the late exemplars that
+/// the prototypes misclassify, then from the other late ones, then from the lists.
 void Gallery::renew_lists() {
     std::vector<std::int64_t> order, others, rest;
     for (std::size_t p = 0; p < size(); ++p) {
@@ -205,7 +205,7 @@ bool Gallery::useful(std::size_t position) const {
 }
 
 /// The level whose first exemplars this one would help: it is not noise (most of its three nearest have its class), and
-/// among it and its eight nearest it would set right at least two more than it would spoil. Else the last level.
+/// among it and its eight nearest it would correct at least two more labels than it would break. Else the last level.
 std::size_t Gallery::level_for(Row row, std::int32_t label) const {
     constexpr std::size_t kNear = 8, kLevels = 7;  // up to 1024 exemplars: beyond, the order matters little
     std::size_t last = 0;
@@ -227,7 +227,7 @@ std::size_t Gallery::level_for(Row row, std::int32_t label) const {
         best.reset(1);
         for (std::size_t level = 0, begin = 0; level < levels; begin = level_end(level++)) {
             each.nearest(*space_, begin, level_end(level), serials(), best, position);
-            if (!(apart < best.found()[0].power)) return;  // the newcomer is not its nearest, here or further on
+            if (!(apart < best.found()[0].power)) return;  // the new exemplar is not its nearest, here or further on
             const bool right = label_[static_cast<std::size_t>(best.found()[0].position)] == of;
             gain[level] += (label == of && !right) - (label != of && right);
         }
@@ -244,7 +244,7 @@ std::size_t Gallery::level_for(Row row, std::int32_t label) const {
     return last;
 }
 
-/// Where the oldest one that is present stands.
+/// The position of the oldest exemplar that is present.
 std::size_t Gallery::find_oldest() const {
     const auto serial = serial_.view();
     const auto age = [&](std::int64_t s) { return s < oldest() ? std::numeric_limits<std::int64_t>::max() : s; };
@@ -253,7 +253,7 @@ std::size_t Gallery::find_oldest() const {
 
 /// Fills the gap with the first exemplar of the next level, that gap in turn, and the last one with the last exemplar.
 void Gallery::remove(std::size_t position) {
-    if (position < setup()) {  // the class needs another one in front, if it has one
+    if (position < setup()) {  // another exemplar of the class moves to the front, if there is one
         const auto labels = label_.view();
         std::size_t heir = setup();
         while (heir < size() && labels[heir] != labels[position]) ++heir;
@@ -295,19 +295,21 @@ void Gallery::adopt_columns() {
     space_->adopt_columns();
     const auto n = static_cast<std::int64_t>(space_->size());
     require(static_cast<std::int64_t>(label_.size()) == n && static_cast<std::int64_t>(serial_.size()) == n,
-            "labels or serials do not fit the exemplars");
+            "labels or serials do not match the exemplars");
     require(layout_.size() == 5, "the layout has another length");
-    for (std::size_t i = 0; i < 3; ++i) require(layout_[i] >= 0 && layout_[i] <= n, "the layout leaves the exemplars");
-    require(n == 0 || setup() > 0, "there is no exemplar to begin with");
+    for (std::size_t i = 0; i < 3; ++i) require(layout_[i] >= 0 && layout_[i] <= n, "the layout exceeds the exemplars");
+    require(n == 0 || setup() > 0, "no exemplar is compared first");
     const bool lists = head() > 0;
     require(!lists || (setup() <= head() && head() <= listed()), "the layout is out of order");
-    require(list_.size() == head() + 1 && centre_distance_.size() == listed() - head(), "the lists do not fit");
-    require(!lists || (list_[0] == layout_[1] && list_[head()] == layout_[2]), "the lists do not cover their part");
+    require(list_.size() == head() + 1 && centre_distance_.size() == listed() - head(),
+            "the lists do not match the layout");
+    require(!lists || (list_[0] == layout_[1] && list_[head()] == layout_[2]),
+            "the lists do not cover their positions");
     for (std::size_t l = 0; l < head(); ++l) require(list_[l] <= list_[l + 1], "a list ends before it begins");
     for (std::size_t i = 0; i < label_.size(); ++i)
-        require(label_[i] >= 0 && static_cast<std::size_t>(label_[i]) < classes_, "a label is no class");
+        require(label_[i] >= 0 && static_cast<std::size_t>(label_[i]) < classes_, "a label is not a class");
     left_ = static_cast<std::size_t>(std::ranges::count_if(serial_.view(), [&](auto s) { return s < oldest(); }));
-    require(lists || left_ == 0, "exemplars that left are still there");
+    require(lists || left_ == 0, "evicted exemplars are still present");
 }
 
 }  // namespace anystream::neighbors

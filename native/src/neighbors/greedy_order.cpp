@@ -1,17 +1,17 @@
-// Best first: the order that our measurements favour.
+// Greedy order, best first: the most accurate one in our measurements.
 //
-// s(p) and o(p) are the powers from training object p to the nearest chosen exemplar of its own class and of another;
-// ratio(p) = s / (s + o) says how wrong p is. Its loss rises from 0 at a ratio of kRight to 1 at kWrong: counting
-// errors alone is blind to everything that lies far from the border as it now stands.
+// s(p) and o(p) are the powers from training record p to the nearest chosen exemplar of its own class and of another;
+// ratio(p) = s / (s + o) measures how wrong p is. Its loss rises from 0 at a ratio of kRight to 1 at kWrong: counting
+// errors alone ignores everything that lies far from the present border.
 //
-//   1. One exemplar of each class, chosen together: each in turn is replaced by what leaves the least loss.
-//   2. Up to kHead exemplars: of some candidates, objects that are wrong and others, the one that lowers the loss most,
+//   1. One exemplar of each class, chosen together: each in turn is replaced by the one of lowest loss.
+//   2. Up to kHead exemplars: of some candidates, records that are wrong and others, the one that lowers the loss most,
 //      until none does.
 //   3. The others as SimpleRank has them.
 //
-// What disagrees with most of its three nearest is suspected to be noise: it has no say and is no candidate. Of many
-// objects a sample judges and is chosen from. The sample lies sorted by class, so that "own class" is a range and the
-// loops over objects have no branches.
+// A record whose label differs from most of its three nearest is treated as noise: it does not count and is not a
+// candidate. Of many records a sample is used, for counting and as candidates. The sample lies sorted by class, so that
+// "own class" is a range and the loops over records have no branches.
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -27,9 +27,9 @@ namespace {
 constexpr std::size_t kHead = 1000;
 constexpr std::size_t kCandidates = 48;
 constexpr std::size_t kSetupRounds = 2;
-constexpr std::size_t kPatience = 8;         // draws of candidates in a row that find nothing
-constexpr std::size_t kMostVectors = 16384;  // of the sample
-constexpr std::size_t kMostOthers = 2048;    // of the sample, where a comparison is dear: their powers are kept
+constexpr std::size_t kPatience = 8;        // draws of candidates in a row that find nothing
+constexpr std::size_t kMaxVectors = 16384;  // of the sample
+constexpr std::size_t kMaxOthers = 2048;    // of the sample, where a comparison is expensive: their powers are kept
 constexpr float kRight = 0.45f, kWrong = 0.55f;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
@@ -52,7 +52,7 @@ class Greedy {
         kept_.resize(keeps_ ? sample_.size() : 0);
     }
 
-    /// Places of the chosen exemplars in the whole, in the order of choice.
+    /// Positions of the chosen exemplars among all, in the order of choice.
     Order run() {
         choose_setup();
         choose_head();
@@ -66,13 +66,13 @@ class Greedy {
         std::vector<std::int64_t> clean;
         for (std::size_t i = 0; i < labels.size(); ++i)
             if (!noise[i]) clean.push_back(static_cast<std::int64_t>(i));
-        const std::size_t most = keeps_ ? kMostOthers : kMostVectors;
-        for (std::size_t i = 0; i < std::min(most, clean.size()); ++i)  // the first ones of a shuffle
+        const std::size_t max_judges = keeps_ ? kMaxOthers : kMaxVectors;
+        for (std::size_t i = 0; i < std::min(max_judges, clean.size()); ++i)  // the first ones of a shuffle
             std::swap(clean[i], clean[i + draw(clean.size() - i)]);
-        clean.resize(std::min(most, clean.size()));
+        clean.resize(std::min(max_judges, clean.size()));
         std::vector<bool> present(classes_, false);
         for (const std::int64_t i : clean) present[label_of(labels, i)] = true;
-        for (std::size_t i = 0; i < labels.size(); ++i) {  // every class has a say
+        for (std::size_t i = 0; i < labels.size(); ++i) {  // every class is in the sample
             const auto at = static_cast<std::int64_t>(i);
             if (!present[label_of(labels, at)]) clean.push_back(at);
             present[label_of(labels, at)] = true;
@@ -125,7 +125,7 @@ class Greedy {
         double gain = 0.0;
     };
 
-    /// The candidate whose addition lowers the loss most; of equals the first.
+    /// The candidate whose addition lowers the loss most; among equal ones the first.
     Choice best_of(std::vector<std::size_t> candidates) {
         std::sort(candidates.begin(), candidates.end());
         candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
@@ -203,12 +203,12 @@ class Greedy {
     const OrderWork& work_;
     std::size_t classes_;
     std::mt19937_64 random_;
-    bool keeps_;                        // powers are kept because they are dear
-    std::vector<std::int64_t> sample_;  // places in the whole, by class
+    bool keeps_;                        // powers are kept because they are expensive
+    std::vector<std::int64_t> sample_;  // positions among all, by class
     std::unique_ptr<Space> sorted_;
     std::vector<std::size_t> label_, begin_;
     std::size_t room_ = 0;
-    std::vector<float> own_, other_, loss_;  // of each object of the sample
+    std::vector<float> own_, other_, loss_;  // of each record of the sample
     std::vector<bool> chosen_;
     std::vector<Powers> kept_;
     Order order_;

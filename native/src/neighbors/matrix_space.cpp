@@ -6,7 +6,7 @@ namespace anystream::neighbors {
 
 namespace {
 
-/// A row holds the number of the object.
+/// A row holds the number of the record.
 class Lookup {
   public:
     static constexpr std::size_t kStride = 64;

@@ -1,4 +1,4 @@
-// What several orderings need.
+// Shared by several orderings.
 #include "anystream/neighbors/orderings.hpp"
 
 #include "votes.hpp"

@@ -10,8 +10,8 @@ namespace anystream::neighbors {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kCaution = 1e-10;  // relative: what rounding may do to a triangle
-constexpr double kSame = 1e-9;      // relative: what another machine may make of a distance
+constexpr double kCaution = 1e-10;  // relative rounding error of the triangle inequality
+constexpr double kSame = 1e-9;      // relative difference of distances between machines
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void Query::open(const Gallery& gallery, const QuerySettings& settings, Row x) {
     state_ = {};
     centre_.resize(gallery.head());
     compare(gallery, gallery.setup());
-    look_ahead(gallery);
+    find_next(gallery);
 }
 
 /// Compares positions up to `last`; returns how many.
@@ -52,7 +52,7 @@ double Query::bound(const Gallery& gallery) const {
     return gallery.space().distance(best_.bound());
 }
 
-/// Lists by the distance of their centres, and what their radii exclude.
+/// Sorts the lists by the distance of their centres, and computes the bounds from their radii.
 void Query::order_lists(const Gallery& gallery) {
     const std::size_t n = gallery.head();
     lists_.resize(n);
@@ -66,16 +66,16 @@ void Query::order_lists(const Gallery& gallery) {
     for (std::size_t i = n; i-- > 0;) {
         const auto l = static_cast<std::size_t>(lists_[i]);
         const std::size_t end = gallery.list_end(l);
-        double least = kInfinity;
+        double lower = kInfinity;
         if (end > gallery.list_begin(l)) {
             const double radius = gallery.centre_distance(end - 1);
-            least = centre_[l] - radius - kCaution * (centre_[l] + radius);
+            lower = centre_[l] - radius - kCaution * (centre_[l] + radius);
         }
-        certain_[i] = std::min(certain_[i + 1], least);
+        certain_[i] = std::min(certain_[i + 1], lower);
     }
 }
 
-/// Moves to the next list with something that can matter: exemplar e of list c is at least |d(x, c) - d(e, c)| away.
+/// Moves to the next list that can hold a nearer exemplar: exemplar e of list c is at least |d(x, c) - d(e, c)| away.
 /// False if there is none.
 bool Query::enter_next_list(const Gallery& gallery) {
     const std::size_t n = gallery.head();
@@ -117,8 +117,8 @@ bool Query::enter_next_list(const Gallery& gallery) {
     return false;
 }
 
-/// Whether anything is left that could change the label; with lists, moves on to it.
-void Query::look_ahead(const Gallery& gallery) {
+/// Sets whether anything is left that could change the label; with lists, moves on to it.
+void Query::find_next(const Gallery& gallery) {
     const auto position = static_cast<std::size_t>(state_.position);
     if (gallery.has_lists() && position >= gallery.head()) {
         if (state_.list < 0) {
@@ -150,7 +150,7 @@ std::int64_t Query::advance(const Gallery& gallery, std::int64_t steps, StopWatc
         const auto allowed = static_cast<std::uint64_t>(steps - taken);
         if (last - first > allowed) last = first + static_cast<std::size_t>(allowed);
         taken += static_cast<std::int64_t>(compare(gallery, last));
-        look_ahead(gallery);
+        find_next(gallery);
     }
     state_.steps += taken;
     return taken;
@@ -159,7 +159,7 @@ std::int64_t Query::advance(const Gallery& gallery, std::int64_t steps, StopWatc
 void Query::posterior(const Gallery& gallery, std::span<double> out) const {
     std::fill(out.begin(), out.end(), 0.0);
     const auto found = best_.found();
-    if (found.empty()) {  // nothing was learned, or all of it left
+    if (found.empty()) {  // there is no exemplar
         std::fill(out.begin(), out.end(), 1.0 / static_cast<double>(out.size()));
         return;
     }
@@ -188,7 +188,9 @@ QueryState Query::suspend(const Gallery& gallery) const {
 
 void Query::resume(const Gallery& gallery, const QuerySettings& settings, Row x, const QueryState& state) {
     const auto require = [](bool holds) {
-        if (!holds) throw std::invalid_argument("not the state of a query of this model; use the one it was made with");
+        if (!holds)
+            throw std::invalid_argument(
+                "not the state of a query of this model; resume it with the model it was suspended on");
     };
     const auto n = static_cast<std::int64_t>(gallery.size());
     require(state.steps >= 0 && state.position >= static_cast<std::int64_t>(gallery.setup()) && state.position <= n);
@@ -218,7 +220,7 @@ void Query::resume(const Gallery& gallery, const QuerySettings& settings, Row x,
         exhausted_ = state.position >= state.list_end;
         return;
     }
-    look_ahead(gallery);
+    find_next(gallery);
 }
 
 }  // namespace anystream::neighbors

@@ -1,5 +1,5 @@
 // A shift only turns the phases of a contour's Fourier coefficients, so by Parseval's theorem the distance of the
-// amplitudes is below the distance at every shift: most exemplars are ruled out by it in linear time. Of the others,
+// amplitudes is below the distance at every shift: most exemplars are excluded by it in linear time. Of the others,
 // every shift is abandoned as soon as it exceeds the best so far.
 #include "anystream/neighbors/rotation.hpp"
 
@@ -13,7 +13,7 @@ namespace anystream::neighbors {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kCaution = 1.0 - 1e-9;  // the bound's own rounding must not decide
+constexpr double kCaution = 1.0 - 1e-9;  // excludes an effect of the bound's own rounding
 constexpr std::size_t kAmplitudes = 32;  // the low frequencies hold most of a contour
 
 class Rotation {
@@ -64,13 +64,13 @@ class Rotation {
             const std::size_t n = x_.size();
             std::copy(e.begin(), e.end(), twice_.begin());
             std::copy(e.begin(), e.end(), twice_.begin() + static_cast<std::ptrdiff_t>(n));
-            double best = bound, least = kInfinity;
+            double best = bound, lowest = kInfinity;
             for (std::size_t s = 0; s < n; ++s) {
                 const double found = shifted(twice_.data() + s, best);
-                if (found < least) least = found;
-                if (least < best) best = least;
+                if (found < lowest) lowest = found;
+                if (lowest < best) best = lowest;
             }
-            return least;
+            return lowest;
         }
 
       private:

@@ -1,4 +1,4 @@
-// What series must be to be compared.
+// Checks of series before they are compared.
 #pragma once
 
 #include <cmath>
@@ -15,7 +15,7 @@ inline void require_series(Row row, std::size_t width) {
                                     std::to_string(width) + "; bring all series to one length");
     for (const double value : row)
         if (!std::isfinite(value))
-            throw std::invalid_argument("a series holds a missing or infinite value; fill the gap before");
+            throw std::invalid_argument("a series holds a missing or infinite value; fill the gaps first");
 }
 
 }  // namespace anystream::neighbors

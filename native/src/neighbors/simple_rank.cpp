@@ -2,9 +2,9 @@
 //
 //     rank(x) = sum over the x_j whose nearest neighbour is x of  1 if their classes agree, else -2 / (classes - 1)
 //
-// The exemplar of lowest rank goes to the end of the order and leaves; those that had it as their nearest find another;
-// and so on. All training objects keep voting, those that have left too. Ties: the one closest to another of its class
-// leaves first, because that one stands for it. Ranks are kept as whole numbers, times (classes - 1).
+// The exemplar of lowest rank is appended at the end of the order and removed; those that had it as their nearest get
+// another; and so on. All training records keep voting, also the removed ones. Ties: the one closest to another of its
+// class is removed first, because that one represents it. Ranks are kept as integers, times (classes - 1).
 #include <set>
 #include <stdexcept>
 #include <tuple>
@@ -27,7 +27,7 @@ Order simple_rank(const Space& space, std::span<const std::int32_t> labels, std:
         for (const std::int32_t x : nearest.nearest(i))
             rank[static_cast<std::size_t>(x)] += vote(i, static_cast<std::size_t>(x));
 
-    using Key = std::tuple<std::int64_t, double, std::int64_t>;  // of equals, the highest index leaves first
+    using Key = std::tuple<std::int64_t, double, std::int64_t>;  // among equal ones, the highest index is removed first
     const auto key = [&](std::size_t i) { return Key(rank[i], own[i], -static_cast<std::int64_t>(i)); };
     std::set<Key> worst;
     for (std::size_t i = 0; i < n; ++i) worst.insert(key(i));

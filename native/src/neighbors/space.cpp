@@ -39,7 +39,7 @@ std::unique_ptr<Space> make_space(const Metric& metric) {
     if (metric.name == "dtw") return make_dtw_space(metric.width, metric.band);
     if (metric.name == "rotation") return make_rotation_space(metric.width);
     if (metric.name == "edit") return make_edit_space();
-    throw std::invalid_argument("there is no distance '" + metric.name + "' in the native core");
+    throw std::invalid_argument("the native core has no distance '" + metric.name + "'");
 }
 
 }  // namespace anystream::neighbors

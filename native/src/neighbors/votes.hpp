@@ -1,4 +1,4 @@
-// A small vote: the class named most often wins; of equals, the one that was named first.
+// A small vote: the class named most often wins; among equal ones, the one that was named first.
 #pragma once
 
 #include <cstdint>

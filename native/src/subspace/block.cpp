@@ -134,9 +134,9 @@ Block Block::with_classes(std::size_t classes, std::span<const std::int32_t> new
     return {ranges_, middles_, codes(), names, classes};
 }
 
-Block Block::with_features(std::size_t dimensions, std::size_t most_ranges,
+Block Block::with_features(std::size_t dimensions, std::size_t max_ranges,
                            const std::vector<std::uint32_t>& categorical) const {
-    Ranges wider(dimensions, most_ranges, categorical);
+    Ranges wider(dimensions, max_ranges, categorical);
     const std::size_t before = ranges_.dimensions();
     for (std::size_t j = 0; j < before; ++j) wider.set(j, ranges_.cuts(j));
     const auto narrow = codes();
@@ -154,10 +154,10 @@ std::size_t Block::own_bytes() const noexcept {
            (class_size_.capacity() + first_word_.capacity()) * sizeof(std::uint32_t);
 }
 
-std::size_t Block::most_bytes(std::size_t points, std::size_t dimensions, std::size_t classes, std::size_t ranges,
-                              std::size_t categorical) {
+std::size_t Block::max_bytes(std::size_t points, std::size_t dimensions, std::size_t classes, std::size_t ranges,
+                             std::size_t categorical) {
     const std::size_t words = (points + 63) / 64 + classes, stride = std::bit_ceil(std::max<std::size_t>(classes, 4));
-    const std::size_t lists = (dimensions - categorical) * ranges + categorical * kMostRanges;
+    const std::size_t lists = (dimensions - categorical) * ranges + categorical * kMaxRanges;
     return lists * (words * 8 + (1 + stride) * 2 + 12) + stride * words * 8 +
            ranges * round_up(dimensions, kLimitBlock) * 4 + dimensions * 10 + stride * 8;
 }

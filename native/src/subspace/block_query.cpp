@@ -71,15 +71,15 @@ const BlockQuery::View& BlockQuery::look(const Blocks& model, std::size_t b) {
 /// Eq. 6 for the class that dominates the points counted in count_.
 BlockQuery::Sampled BlockQuery::judge(const Blocks& model, const Block& block, std::size_t size) const {
     std::size_t best = 0;
-    double most = -1.0;
+    double highest = -1.0;
     for (std::size_t c = 0; c < count_.size(); ++c) {
         if (count_[c] == 0) continue;
         const double strength = settings_.dominant == Dominant::count ? count_[c] : count_[c] / block.prior(c);
-        const bool earlier = strength == most && model.first_seen(c) < model.first_seen(best);
-        if (strength > most || earlier) most = strength, best = c;
+        const bool earlier = strength == highest && model.first_seen(c) < model.first_seen(best);
+        if (strength > highest || earlier) highest = strength, best = c;
     }
     const double here = count_[best] / static_cast<double>(size), overall = block.prior(best);
-    if (overall == 1.0) return {best, 0.0, false};  // the block knows no other class: nothing can stand out
+    if (overall == 1.0) return {best, 0.0, false};  // the block has no other class: no class can dominate
     const double gamma = (here - overall) / std::sqrt(overall * (1.0 - overall) / static_cast<double>(size));
     return {best, gamma, gamma > settings_.significance};
 }
@@ -99,8 +99,8 @@ BlockQuery::Sampled BlockQuery::sample(const Blocks& model, std::size_t b, const
     std::uint64_t* spare = narrowed_[0].data();
     Sampled found = judge(model, block, size);
     draw_.begin(view.weights);
-    const bool pure = block.class_size(found.dominant) == size;  // whatever is drawn, the outcome is the same
-    while (!pure && !found.success && static_cast<std::int64_t>(size) > settings_.fewest) {
+    const bool pure = block.class_size(found.dominant) == size;  // every sample has the same result
+    while (!pure && !found.success && static_cast<std::int64_t>(size) > settings_.min_points) {
         const std::size_t j = draw_.next(view.weights, random);
         if (j == DimensionDraw::kNone) break;
         const std::size_t list = lists.first_list(j) + view.code[j];
@@ -149,11 +149,11 @@ bool BlockQuery::step(const Blocks& model) {
         if (counts) test_.votes()[found.dominant] = 1.0;
         test_.update(1.0);
     }
-    look_for_the_end(model);
+    check_exhausted(model);
     return true;
 }
 
-void BlockQuery::look_for_the_end(const Blocks& model) {
+void BlockQuery::check_exhausted(const Blocks& model) {
     exhausted_ = steps_ >= settings_.max_samples;
     if (exhausted_ || settings_.votes != Votes::plain || succeeded_ == 0.0) return;
     const std::size_t leader = label(model);
@@ -162,7 +162,7 @@ void BlockQuery::look_for_the_end(const Blocks& model) {
         if (c != leader) second = std::max(second, vote_[c]);
     exhausted_ = vote_[leader] > second + static_cast<double>(settings_.max_samples - steps_);
     if (!exhausted_ && settings_.error > 0.0) {
-        // Blocks that have had their turn in this round stand against those that have not.
+        // Blocks that had their turn in this round against those that had not.
         const auto blocks = static_cast<double>(model.size());
         const double ahead = std::fmod(static_cast<double>(steps_), blocks);
         exhausted_ = test_.decided(leader, settings_.error, 2.0 * ahead * (1.0 - ahead / blocks));
@@ -196,7 +196,7 @@ std::vector<std::byte> BlockQuery::suspend() const {
     out.value(settings_.power);
     out.value(static_cast<std::uint8_t>(settings_.adaptive));
     out.value(settings_.significance);
-    out.value(settings_.fewest);
+    out.value(settings_.min_points);
     out.value(static_cast<std::int32_t>(settings_.dominant));
     out.value(static_cast<std::int32_t>(settings_.votes));
     out.value(static_cast<std::int32_t>(settings_.failed));
@@ -221,13 +221,13 @@ void BlockQuery::resume(const Blocks& model, std::span<const std::byte> state) {
     s.power = in.value<double>();
     s.adaptive = in.value<std::uint8_t>() != 0;
     s.significance = in.value<double>();
-    s.fewest = in.value<std::int64_t>();
+    s.min_points = in.value<std::int64_t>();
     s.dominant = static_cast<Dominant>(in.value<std::int32_t>());
     s.votes = static_cast<Votes>(in.value<std::int32_t>());
     s.failed = static_cast<Failed>(in.value<std::int32_t>());
     s.max_samples = in.value<std::int64_t>();
     s.error = in.value<double>();
-    in.require(s.max_samples >= 0 && s.error >= 0.0 && s.error < 1.0 && s.fewest >= 0 && std::isfinite(s.power) &&
+    in.require(s.max_samples >= 0 && s.error >= 0.0 && s.error < 1.0 && s.min_points >= 0 && std::isfinite(s.power) &&
                    std::isfinite(s.significance),
                "its settings are damaged");
     next.steps_ = in.value<std::int64_t>();

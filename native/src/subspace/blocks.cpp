@@ -15,7 +15,7 @@ namespace anystream::subspace {
 
 namespace {
 
-constexpr std::size_t kTakesPartAt = 16;  // a block takes part from block_size / kTakesPartAt points on
+constexpr std::size_t kTakesPartAt = 16;  // a block is used from block_size / kTakesPartAt points on
 
 }  // namespace
 
@@ -26,14 +26,14 @@ Blocks::Blocks(BlocksSettings settings, std::size_t dimensions)
 
 std::size_t Blocks::blocks_that_fit() const {
     const std::size_t each =
-        Block::most_bytes(settings_.block_size, dimensions_, classes_, settings_.ranges, settings_.categorical.size());
+        Block::max_bytes(settings_.block_size, dimensions_, classes_, settings_.ranges, settings_.categorical.size());
     const std::size_t open = settings_.block_size * (dimensions_ * sizeof(float) + sizeof(std::int32_t));
-    if (settings_.most_bytes < open + each)
-        throw std::invalid_argument("max_bytes is " + std::to_string(settings_.most_bytes) + ", but one block of " +
+    if (settings_.max_bytes < open + each)
+        throw std::invalid_argument("max_bytes is " + std::to_string(settings_.max_bytes) + ", but one block of " +
                                     std::to_string(settings_.block_size) + " points of " + std::to_string(dimensions_) +
                                     " features takes up to " + std::to_string(open + each) +
                                     " bytes; allow more, or use a smaller block_size");
-    return std::min(settings_.most_blocks, (settings_.most_bytes - open) / each);
+    return std::min(settings_.max_blocks, (settings_.max_bytes - open) / each);
 }
 
 void Blocks::learn(std::span<const double> values, std::span<const std::int32_t> labels) {
@@ -54,13 +54,13 @@ void Blocks::learn(std::span<const double> values, std::span<const std::int32_t>
         const bool alone = blocks_.size() == (open_in_use_ ? 1U : 0U);
         const bool large_enough = alone || size * kTakesPartAt >= settings_.block_size;
         const bool doubled = static_cast<std::int64_t>(size) >= 2 * built_;
-        if (size == settings_.block_size || (large_enough && doubled)) take_in();
+        if (size == settings_.block_size || (large_enough && doubled)) build_open_block();
     }
     find_only_class();
 }
 
-/// Builds the open block with all its points; the first time, older blocks may leave.
-void Blocks::take_in() {
+/// Builds the open block with all its points; the first time, older blocks may be dropped.
+void Blocks::build_open_block() {
     auto block = std::make_shared<const Block>(open_value_, open_class_, dimensions_, classes_, settings_.ranges,
                                                settings_.categorical);
     built_ = static_cast<std::int64_t>(open_class_.size());
@@ -69,15 +69,15 @@ void Blocks::take_in() {
         return;
     }
     ++begun_;
-    forget_some();
+    drop_old_blocks();
     blocks_.push_back(std::move(block));
     open_in_use_ = true;
-    const std::size_t most = blocks_that_fit();
-    if (blocks_.size() > most)
-        blocks_.erase(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(blocks_.size() - most));
+    const std::size_t max_blocks = blocks_that_fit();
+    if (blocks_.size() > max_blocks)
+        blocks_.erase(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(blocks_.size() - max_blocks));
 }
 
-void Blocks::forget_some() {
+void Blocks::drop_old_blocks() {
     Generator random(settings_.seed ^ 0x5bd1e9955bd1e995ULL, static_cast<std::uint64_t>(begun_));
     const double stays = std::exp2(-settings_.decay);
     std::erase_if(blocks_, [&](const auto&) { return random.uniform() >= stays; });
@@ -199,15 +199,15 @@ Blocks Blocks::from_arrays(BlocksSettings settings, std::size_t dimensions, std:
     require(in.code.size() == in.point_class.size() * dimensions, "points and classes differ in number");
     require(in.open_value.size() == in.open_class.size() * dimensions, "open points and classes differ in number");
     require(in.open_class.size() <= model.settings_.block_size, "the open block is too large");
-    require(std::ranges::all_of(in.point_class.view(), known), "a point has no class");
-    require(std::ranges::all_of(in.open_class.view(), known), "an open point has no class");
+    require(std::ranges::all_of(in.point_class.view(), known), "a point has no valid class");
+    require(std::ranges::all_of(in.open_class.view(), known), "a point of the open block has no valid class");
     require(std::ranges::none_of(in.middle.view(), [](float v) { return std::isinf(v); }), "a middle is infinite");
     require(std::ranges::none_of(in.open_value.view(), [](float v) { return std::isinf(v); }), "a value is infinite");
     require(in.state.size() == 4 && in.state[0] >= 0 && in.state[1] >= 0 && in.state[2] >= 0 &&
                 in.state[2] <= static_cast<std::int64_t>(in.open_class.size()) && in.state[3] >= 0 &&
                 in.state[3] <= (in.block_size.size() == 0 ? 0 : 1),
-            "their counters do not agree");
-    require(in.first_seen.size() == classes, "not every class has a time");
+            "the counters contradict each other");
+    require(in.first_seen.size() == classes, "not every class has a time of its first point");
     std::size_t point = 0, middle = 0;
     CutReader cuts(in.cut.view(), in.cut_end.view());
     for (std::size_t b = 0; b < in.block_size.size(); ++b) {
@@ -229,7 +229,8 @@ Blocks Blocks::from_arrays(BlocksSettings settings, std::size_t dimensions, std:
                                                               std::span(in.point_class.data() + point, size), classes));
         point += size;
     }
-    require(point == in.point_class.size() && middle == in.middle.size(), "there are points or middles of no block");
+    require(point == in.point_class.size() && middle == in.middle.size(),
+            "there are more points or middles than the blocks have");
     cuts.end();
     model.open_value_ = in.open_value.copy();
     model.open_class_ = in.open_class.copy();

@@ -11,8 +11,8 @@ namespace anystream::subspace {
 
 namespace {
 
-constexpr std::int64_t kCutEvery = 4;      // times as many insertions as there are places
-constexpr std::int64_t kFewSurprises = 8;  // a surprise waits until an eighth of the points is new
+constexpr std::int64_t kCutEvery = 4;      // times as many insertions as there are slots
+constexpr std::int64_t kFewSurprises = 8;  // a new value is cut in when an eighth of the points is new
 
 }  // namespace
 
@@ -210,11 +210,11 @@ std::size_t Level::own_bytes() const noexcept {
            new_code_.capacity() + (constant_.capacity() + single_.capacity()) * sizeof(float);
 }
 
-std::size_t Level::most_bytes(const LevelShape& shape, std::size_t dimensions, std::size_t classes) {
+std::size_t Level::max_bytes(const LevelShape& shape, std::size_t dimensions, std::size_t classes) {
     const std::size_t words = (shape.capacity + 63) / 64;
     const std::size_t stride = std::bit_ceil(std::max<std::size_t>(classes, 4));
     const std::size_t numeric = dimensions - shape.categorical.size();
-    const std::size_t lists = numeric * shape.ranges + shape.categorical.size() * kMostRanges;
+    const std::size_t lists = numeric * shape.ranges + shape.categorical.size() * kMaxRanges;
     const std::size_t per_list = words * 8 + (1 + stride) * 2 + 4;
     const std::size_t per_point = dimensions * 4 + round_up(dimensions, kCodeBlock) + 16;
     return lists * per_list + stride * words * 8 + shape.capacity * per_point +

@@ -28,11 +28,11 @@ void LevelQuery::prepare(const Levels& model) {
 std::size_t LevelQuery::next_level(const Levels& model, const std::vector<std::int64_t>& given,
                                    std::int64_t step) const {
     std::size_t best = 0;
-    double most = -std::numeric_limits<double>::infinity();
+    double highest = -std::numeric_limits<double>::infinity();
     for (std::size_t l = 0; l < model.size(); ++l) {
         if (model.share(l) == 0.0) continue;
         const double behind = model.share(l) * static_cast<double>(step + 1) - static_cast<double>(given[l]);
-        if (behind > most) most = behind, best = l;
+        if (behind > highest) highest = behind, best = l;
     }
     return best;
 }
@@ -51,29 +51,29 @@ bool LevelQuery::step(const Levels& model) {
     ++given_[l];
     ++steps_;
     if (settings_.error > 0.0) {
-        double most = 0.0;
+        double highest = 0.0;
         for (std::size_t k = 0; k < model.size(); ++k)
-            if (model.share(k) > 0.0) most = std::max(most, model.weight(k) / model.share(k));
+            if (model.share(k) > 0.0) highest = std::max(highest, model.weight(k) / model.share(k));
         auto& votes = test_.votes();
         for (std::size_t c = 0; c < votes.size(); ++c) votes[c] = vote_.value[c] + vote_.prior * level.prior(c);
-        test_.update(model.weight(l) / model.share(l) / most);
+        test_.update(model.weight(l) / model.share(l) / highest);
     }
-    look_for_the_end(model);
+    check_exhausted(model);
     return true;
 }
 
-void LevelQuery::look_for_the_end(const Levels& model) {
+void LevelQuery::check_exhausted(const Levels& model) {
     exhausted_ = steps_ >= settings_.max_samples ||
-                 (2 * steps_ >= settings_.max_samples && steps_ % kLookEvery == 0 && cannot_change(model));
+                 (2 * steps_ >= settings_.max_samples && steps_ % kCheckEvery == 0 && cannot_change(model));
     if (!exhausted_ && settings_.error > 0.0) {
-        double most = 0.0, drift = 0.0;
+        double highest = 0.0, drift = 0.0;
         for (std::size_t l = 0; l < model.size(); ++l) {
             if (model.share(l) == 0.0) continue;
             const double scale = model.weight(l) / model.share(l);
-            most = std::max(most, scale);
+            highest = std::max(highest, scale);
             drift += scale * std::abs(static_cast<double>(given_[l]) - model.share(l) * static_cast<double>(steps_));
         }
-        exhausted_ = test_.decided(label(model), settings_.error, drift / most);
+        exhausted_ = test_.decided(label(model), settings_.error, drift / highest);
     }
 }
 
@@ -86,18 +86,18 @@ bool LevelQuery::cannot_change(const Levels& model) {
     constexpr double kRounding = 1e-9;
     const std::size_t leader = label(model), classes = model.classes();
     double open_votes = 0.0;
-    std::vector<double> least(classes, 0.0);
+    std::vector<double> lowest(classes, 0.0);
     for (std::size_t l = 0; l < model.size(); ++l) {
         if (final_[l] == 0) continue;
         const double each = model.weight(l) / static_cast<double>(final_[l]);
         open_votes += each * static_cast<double>(final_[l] - given_[l]);
         for (std::size_t c = 0; c < classes; ++c) {
             const double prior = model.level(l).size() == 0 ? 0.0 : model.level(l).prior(c);
-            least[c] += each * (sum_[l * classes + c] + prior_sum_[l] * prior);
+            lowest[c] += each * (sum_[l * classes + c] + prior_sum_[l] * prior);
         }
     }
     for (std::size_t c = 0; c < classes; ++c)
-        if (c != leader && !(least[leader] > least[c] + open_votes + kRounding)) return false;
+        if (c != leader && !(lowest[leader] > lowest[c] + open_votes + kRounding)) return false;
     return true;
 }
 
@@ -123,10 +123,10 @@ void LevelQuery::posterior(const Levels& model, std::span<double> out) const {
 
 std::size_t LevelQuery::label(const Levels& model) const {
     std::size_t best = 0;
-    double most = -1.0;
+    double highest = -1.0;
     for (std::size_t c = 0; c < model.classes(); ++c) {
         const double each = score(model, c);
-        if (each > most) most = each, best = c;
+        if (each > highest) highest = each, best = c;
     }
     return best;
 }

@@ -90,8 +90,8 @@ void LevelSampler::sample(const Level& level, const LevelView& view, const VoteR
         if (size <= rule.support) break;
     }
     if (points == nullptr) {
-        vote.prior = rule.affinity.at(rule.apart);  // nothing to go by: the level's class shares, softly
-    } else if (pure_class == kMixed && size <= kMostWeighed) {
+        vote.prior = rule.affinity.at(rule.apart);  // no point found: the level's class shares, with low weight
+    } else if (pure_class == kMixed && size <= kMaxWeighed) {
         vote_weighed(level, view, rule, points, vote);
     } else {
         vote_counted(level, view, rule, points, size, pure_class, random, vote);
@@ -101,7 +101,7 @@ void LevelSampler::sample(const Level& level, const LevelView& view, const VoteR
 void LevelSampler::vote_weighed(const Level& level, const LevelView& view, const VoteRule& rule,
                                 const std::uint64_t* points, Vote& vote) {
     const std::size_t members = kernels().distances(level.codes(view.code.data()), points, level.lists().words(), 0,
-                                                    kMostWeighed, place_, distance_);
+                                                    kMaxWeighed, place_, distance_);
     const std::uint32_t best = *std::min_element(distance_, distance_ + members);
     double sum = 0.0;
     for (std::size_t i = 0; i < members; ++i) sum += rule.kernel.at(distance_[i] - best);
@@ -117,7 +117,7 @@ void LevelSampler::vote_counted(const Level& level, const LevelView& view, const
     const Kernels& kernel = kernels();
     const std::size_t words = level.lists().words();
     const std::size_t looked_at = kernel.distances(level.codes(view.code.data()), points, words, random.next() % words,
-                                                   kLookedAt, place_, distance_);
+                                                   kMaxCompared, place_, distance_);
     const std::uint32_t best = *std::min_element(distance_, distance_ + looked_at);
     const double scale = rule.affinity.at(best) / (size + rule.smoothing);
     vote.prior = rule.smoothing * scale;

@@ -33,18 +33,19 @@ VoteRule Levels::make_rule() const {
 
 void Levels::drop_levels_beyond_memory() {
     const std::size_t copies = settings_.label_delay > 0 ? 2 : 1;
-    const std::size_t each = copies * Level::most_bytes(shape(), dimensions_, classes_);
+    const std::size_t each = copies * Level::max_bytes(shape(), dimensions_, classes_);
     const std::size_t fixed = bytes_beside_levels();
-    const std::size_t most = settings_.most_bytes > fixed ? (settings_.most_bytes - fixed) / each : 0;
-    if (most == 0)
-        throw std::invalid_argument("max_bytes is " + std::to_string(settings_.most_bytes) + ", but a level of " +
+    const std::size_t max_levels = settings_.max_bytes > fixed ? (settings_.max_bytes - fixed) / each : 0;
+    if (max_levels == 0)
+        throw std::invalid_argument("max_bytes is " + std::to_string(settings_.max_bytes) + ", but a level of " +
                                     std::to_string(settings_.level_size) + " points of " + std::to_string(dimensions_) +
                                     " features takes up to " + std::to_string(each + fixed) +
                                     " bytes; allow more, or use a smaller level_size");
-    if (most >= levels_.size()) return;
-    levels_.erase(levels_.begin() + static_cast<std::ptrdiff_t>(most), levels_.end());
-    if (judged_.size() > most) judged_.erase(judged_.begin() + static_cast<std::ptrdiff_t>(most), judged_.end());
-    if (regret_.size() > most) regret_.resize(most);
+    if (max_levels >= levels_.size()) return;
+    levels_.erase(levels_.begin() + static_cast<std::ptrdiff_t>(max_levels), levels_.end());
+    if (judged_.size() > max_levels)
+        judged_.erase(judged_.begin() + static_cast<std::ptrdiff_t>(max_levels), judged_.end());
+    if (regret_.size() > max_levels) regret_.resize(max_levels);
     weigh();
 }
 
@@ -88,7 +89,7 @@ void Levels::learn(std::span<const double> values, std::span<const std::int32_t>
 
 void Levels::learn_one(const float* x, std::int32_t point_class) {
     if (settings_.label_delay > 0 && seen_ % settings_.label_delay == 0) judged_ = levels_;
-    // By lot, not by turns: classes that come in a cycle would never meet the turns of some levels.
+    // At random, not in turn: classes that arrive in a cycle would never be learned by some levels.
     std::uint64_t lot = mix(settings_.seed + kGolden * static_cast<std::uint64_t>(seen_ + 1));
     if ((lot >> kJudgeBits) == 0) judge(x, point_class);
     bool taken = true;
@@ -103,9 +104,9 @@ void Levels::learn_one(const float* x, std::int32_t point_class) {
 void Levels::judge(const float* x, std::int32_t point_class) {
     const auto& levels = settings_.label_delay > 0 ? judged_ : levels_;
     const std::uint64_t seed = record_seed(settings_.seed, x, dimensions_);
-    const double most_loss = -portable_log(kLeastProbability);
-    std::vector<double> loss(levels.size(), most_loss);
-    double least = most_loss, most = 0.0;
+    const double max_loss = -portable_log(kMinProbability);
+    std::vector<double> loss(levels.size(), max_loss);
+    double lowest = max_loss, highest = 0.0;
     for (std::size_t l = 0; l < levels.size(); ++l) {
         const Level& level = levels[l];
         if (level.size() == 0) continue;
@@ -120,35 +121,35 @@ void Levels::judge(const float* x, std::int32_t point_class) {
             const auto c = static_cast<std::size_t>(point_class);
             right += vote_.value[c] + vote_.prior * level.prior(c);
         }
-        loss[l] = -portable_log(std::max(right / all, kLeastProbability));
+        loss[l] = -portable_log(std::max(right / all, kMinProbability));
     }
-    for (const double each : loss) least = std::min(least, each), most = std::max(most, each);
-    // Old losses fade only as far as the levels disagree: a long run of one class teaches nothing.
-    const double disagreement = std::min(1.0, (most - least) / (0.5 * most_loss));
+    for (const double each : loss) lowest = std::min(lowest, each), highest = std::max(highest, each);
+    // Old losses fade only as far as the levels disagree: a long run of one class carries no information.
+    const double disagreement = std::min(1.0, (highest - lowest) / (0.5 * max_loss));
     const double keep = portable_exp(disagreement * portable_log(kForget));
     for (std::size_t l = 0; l < levels.size(); ++l) regret_[l] = regret_[l] * keep + loss[l];
 }
 
 void Levels::weigh() {
     const std::size_t n = levels_.size();
-    const auto asked = [&](std::size_t l) { return l == 0 || levels_[l].size() >= kFewestPoints; };
+    const auto usable = [&](std::size_t l) { return l == 0 || levels_[l].size() >= kMinPoints; };
     weight_.assign(n, 0.0);
     share_.assign(n, 0.0);
-    double least = std::numeric_limits<double>::infinity(), sum = 0.0, roots = 0.0;
+    double lowest = std::numeric_limits<double>::infinity(), sum = 0.0, roots = 0.0;
     std::size_t in_use = 0;
     for (std::size_t l = 0; l < n; ++l)
-        if (asked(l)) least = std::min(least, regret_.empty() ? 0.0 : regret_[l]), ++in_use;
+        if (usable(l)) lowest = std::min(lowest, regret_.empty() ? 0.0 : regret_[l]), ++in_use;
     for (std::size_t l = 0; l < n; ++l)
-        if (asked(l)) sum += weight_[l] = regret_.empty() ? 1.0 : portable_exp(-kEta * (regret_[l] - least));
+        if (usable(l)) sum += weight_[l] = regret_.empty() ? 1.0 : portable_exp(-kEta * (regret_[l] - lowest));
     for (std::size_t l = 0; l < n; ++l) {
-        if (!asked(l)) continue;
+        if (!usable(l)) continue;
         weight_[l] = (1.0 - kEvenShare) * weight_[l] / sum + kEvenShare / static_cast<double>(in_use);
         roots += share_[l] = std::sqrt(weight_[l]);
     }
     for (double& share : share_) share /= roots;
     only_class_ = -1;
     for (std::size_t l = 0; l < n; ++l) {
-        for (std::size_t c = 0; asked(l) && c < classes_; ++c) {
+        for (std::size_t c = 0; usable(l) && c < classes_; ++c) {
             if (levels_[l].class_size(c) == 0) continue;
             if (only_class_ >= 0 && only_class_ != static_cast<std::int32_t>(c)) {
                 only_class_ = -1;
@@ -230,16 +231,16 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
     require(in.level_state.size() == 4 * all, "their number differs from the settings");
     require(in.constant.size() == all * dimensions, "not every feature has a value");
     for (const float v : in.constant.view()) require(!std::isinf(v), "a value is infinite");
-    require(in.regret.size() == n, "not every level has a record of its losses");
+    require(in.regret.size() == n, "not every level has a sum of losses");
     require(in.class_seen.size() == classes, "not every class has a count");
     for (const std::int64_t n_c : in.class_seen.view()) require(n_c >= 0, "a count is negative");
     require(in.seen.size() == 1 && in.seen[0] >= 0, "the number of points seen is negative");
     require(in.arrival.size() == in.point_class.size() && in.value.size() == in.point_class.size() * dimensions,
             "points, classes and times differ in number");
     for (const std::int32_t c : in.point_class.view())
-        require(c >= 0 && static_cast<std::size_t>(c) < classes, "a point has no class");
+        require(c >= 0 && static_cast<std::size_t>(c) < classes, "a point has no valid class");
     for (const std::int64_t t : in.arrival.view())
-        require(t >= 0 && t < in.seen[0], "a point came before the first or after the last");
+        require(t >= 0 && t < in.seen[0], "the time of a point is out of range");
     for (const float v : in.value.view()) require(!std::isinf(v), "a value is infinite");
     std::size_t point = 0;
     CutReader cuts(in.cut.view(), in.cut_end.view());
@@ -248,9 +249,9 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
         const std::int64_t* state = in.level_state.data() + 4 * l;
         require(state[0] >= 0 && static_cast<std::size_t>(state[0]) <= level.capacity() &&
                     point + static_cast<std::size_t>(state[0]) <= in.point_class.size(),
-                "a level has more points than places");
+                "a level has more points than slots");
         require(state[1] >= 0 && state[2] >= 0 && state[2] <= state[0] && (state[3] == 0 || state[3] == 1),
-                "their counters do not agree");
+                "the counters contradict each other");
         const auto size = static_cast<std::size_t>(state[0]);
         level.restore({.values = {in.value.data() + point * dimensions, size * dimensions},
                        .point_class = {in.point_class.data() + point, size},
@@ -262,7 +263,7 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
                       cuts.next(dimensions, model.settings_.ranges, model.settings_.categorical));
         point += size;
     }
-    require(point == in.point_class.size(), "there are points of no level");
+    require(point == in.point_class.size(), "there are more points than the levels have");
     cuts.end();
     for (const double regret : in.regret.view()) require(std::isfinite(regret) && regret >= 0.0, "a loss is negative");
     model.regret_ = in.regret.copy();

@@ -84,16 +84,16 @@ std::vector<float> cut_equi_depth(std::span<const std::uint32_t> sorted, std::si
     return limits;
 }
 
-std::vector<float> choose_categories(std::span<const std::uint32_t> sorted, std::size_t most) {
+std::vector<float> choose_categories(std::span<const std::uint32_t> sorted, std::size_t max_ranges) {
     std::vector<std::pair<std::size_t, float>> found;  // size of the run, value
     for (std::size_t i = 0; i < sorted.size();) {
         const std::size_t end = run_end(sorted, i);
         found.emplace_back(end - i, value_of(sorted[i]));
         i = end;
     }
-    if (found.size() > most) {
+    if (found.size() > max_ranges) {
         std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-        found.resize(most);
+        found.resize(max_ranges);
     }
     std::vector<float> categories;
     for (const auto& [size, value] : found) categories.push_back(value);
@@ -104,19 +104,19 @@ std::vector<float> choose_categories(std::span<const std::uint32_t> sorted, std:
 }  // namespace
 
 void to_floats(const double* x, std::size_t dimensions, float* out) noexcept {
-    constexpr double kMost = std::numeric_limits<float>::max();
+    constexpr double kMax = std::numeric_limits<float>::max();
     for (std::size_t j = 0; j < dimensions; ++j) {
-        const double clamped = x[j] > kMost ? kMost : x[j] < -kMost ? -kMost : x[j];  // NaN stays
-        out[j] = static_cast<float>(clamped) + 0.0F;                                  // one zero only
+        const double clamped = x[j] > kMax ? kMax : x[j] < -kMax ? -kMax : x[j];  // NaN stays
+        out[j] = static_cast<float>(clamped) + 0.0F;                              // one zero only
     }
     for (std::size_t j = dimensions; j < round_up(dimensions, kLimitBlock); ++j)
         out[j] = std::numeric_limits<float>::quiet_NaN();
 }
 
-Ranges::Ranges(std::size_t dimensions, std::size_t most_ranges, std::vector<std::uint32_t> categorical)
+Ranges::Ranges(std::size_t dimensions, std::size_t max_ranges, std::vector<std::uint32_t> categorical)
     : dimensions_(dimensions),
-      most_ranges_(most_ranges),
-      limits_((most_ranges - 1) * float_stride(), kInfinity),
+      max_ranges_(max_ranges),
+      limits_((max_ranges - 1) * float_stride(), kInfinity),
       ranges_(dimensions, 1),
       categorical_(std::move(categorical)),
       category_place_(dimensions, -1),
@@ -124,12 +124,12 @@ Ranges::Ranges(std::size_t dimensions, std::size_t most_ranges, std::vector<std:
       unrelated_(code_stride(), 0) {
     for (std::size_t place = 0; place < categorical_.size(); ++place) {
         category_place_[categorical_[place]] = static_cast<std::int32_t>(place);
-        unrelated_[categorical_[place]] = unrelated_ranges(most_ranges);
+        unrelated_[categorical_[place]] = unrelated_ranges(max_ranges);
     }
 }
 
 void Ranges::encode(const float* x, std::uint8_t* code) const noexcept {
-    kernels().codes(x, limits_.data(), most_ranges_ - 1, float_stride(), code);
+    kernels().codes(x, limits_.data(), max_ranges_ - 1, float_stride(), code);
     for (std::size_t place = 0; place < categorical_.size(); ++place) {
         const std::size_t j = categorical_[place];
         if (x[j] != x[j]) continue;
@@ -144,7 +144,7 @@ void Ranges::set(std::size_t j, std::span<const float> cuts) {
     if (is_categorical(j)) {
         categories_[static_cast<std::size_t>(category_place_[j])].assign(cuts.begin(), cuts.end());
     } else {
-        for (std::size_t r = 0; r + 1 < most_ranges_; ++r)
+        for (std::size_t r = 0; r + 1 < max_ranges_; ++r)
             limits_[r * float_stride() + j] = r < cuts.size() ? cuts[r] : kInfinity;
     }
     ranges_[j] = static_cast<std::uint16_t>(cuts.size() + 1);
@@ -167,18 +167,18 @@ void Ranges::fit(std::span<const float> values) {
 void Ranges::fit_one(std::size_t j, std::vector<std::uint32_t>& keys, std::vector<std::uint32_t>& scratch) {
     if (is_categorical(j)) {
         sort_keys(keys, scratch);
-        set(j, choose_categories(keys, kMostRanges - 1));
+        set(j, choose_categories(keys, kMaxRanges - 1));
         return;
     }
-    std::uint32_t least = ~0U, most = 0;
-    for (const std::uint32_t key : keys) least = std::min(least, key), most = std::max(most, key);
+    std::uint32_t lowest = ~0U, highest = 0;
+    for (const std::uint32_t key : keys) lowest = std::min(lowest, key), highest = std::max(highest, key);
     std::size_t between = 0;
-    for (const std::uint32_t key : keys) between += key != least && key != most;
+    for (const std::uint32_t key : keys) between += key != lowest && key != highest;
     if (between > 0) {
         sort_keys(keys, scratch);
-        set(j, cut_equi_depth(keys, most_ranges_));
-    } else if (least < most) {
-        set(j, std::vector{value_of(least)});  // two values: nothing to sort
+        set(j, cut_equi_depth(keys, max_ranges_));
+    } else if (lowest < highest) {
+        set(j, std::vector{value_of(lowest)});  // two values: nothing to sort
     } else {
         set(j, {});
     }

@@ -1,5 +1,5 @@
-// Constructions that begin with the objects: group the entries of a level into nodes, the nodes make the next level,
-// until one node holds them all. What differs between the methods is how they group.
+// Bottom-up constructions: group the entries of a level into nodes, which become the entries of the next level, until
+// one node holds them all. The methods differ in how they group.
 #pragma once
 
 #include <functional>
@@ -9,11 +9,11 @@
 
 namespace anystream::bayes_tree {
 
-/// The entries that wait for a node, with the mean of the objects below each. Row-major.
+/// The entries that have no node yet, with the mean of the records below each. Row-major.
 struct Level {
     std::size_t dimensions;
-    std::vector<std::int32_t> entry;  // >= 0: a node, by the order of its making; < 0: the object ~entry
-    std::vector<double> weight;       // the number of objects below
+    std::vector<std::int32_t> entry;  // >= 0: a node, in the order of creation; < 0: the record ~entry
+    std::vector<double> weight;       // the number of records below
     std::vector<double> mean;         // (size, dimensions)
     std::vector<double> variance;     // (size, dimensions), kernel variance included; empty if there is no kernel
 
@@ -23,7 +23,7 @@ struct Level {
 };
 
 /// Positions of a level, in groups: the first size[0] of `member` are the first group, and so on. Each position occurs
-/// once. A group of one stays an entry and waits for the next level: no node holds a single entry.
+/// once. A group of one stays an entry of the next level: no node holds a single entry.
 struct Groups {
     std::vector<std::int32_t> member;
     std::vector<std::size_t> size;

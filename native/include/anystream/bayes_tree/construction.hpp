@@ -1,6 +1,6 @@
-// What all constructions of a Bayes tree share: their options, how they report and how they are stopped.
+// Shared by all constructions of a Bayes tree: options, progress and stopping.
 //
-// A construction is a pure function from the objects of one class to a TreeShape: same points, same options, same
+// A construction is a pure function from the records of one class to a TreeShape: same points, same options, same
 // shape, on any number of threads and on any machine.
 #pragma once
 
@@ -16,12 +16,12 @@ namespace anystream::bayes_tree {
 
 /// Each construction's header names the options that it reads.
 struct BuildOptions {
-    std::size_t fanout = 7;                       // most entries of a node, M; also the most objects of a leaf node, L
-    std::uint64_t seed = 0;                       // of whatever is drawn at random
-    int threads = 1;                              // 0: one per core
-    std::size_t sample_size = 2000;               // most objects that one split looks at before it assigns all of them
-    std::span<const double> kernel_variance{};    // (dimensions,), > 0: the variance of the kernel around every object
-    std::atomic<std::int64_t>* placed = nullptr;  // grows by the objects placed for good, up to points.size()
+    std::size_t fanout = 7;          // maximum number of entries per node, M, and of records per leaf node, L
+    std::uint64_t seed = 0;          // of all random draws
+    int threads = 1;                 // 0: one per core
+    std::size_t sample_size = 2000;  // maximum number of records that one split is fitted to
+    std::span<const double> kernel_variance{};    // (dimensions,), > 0: the variance of the kernel around every record
+    std::atomic<std::int64_t>* placed = nullptr;  // counts the records in their final place, up to points.size()
     const StopFlag* stop = nullptr;               // borrowed; when it is set, the construction throws BuildStopped
 };
 
@@ -30,22 +30,22 @@ struct BuildStopped : std::exception {
     [[nodiscard]] const char* what() const noexcept override { return "the construction was stopped"; }
 };
 
-/// Throws std::invalid_argument unless there are objects with values that can be squared and the options make sense.
+/// Throws std::invalid_argument unless there are records, their values can be squared and the options are valid.
 void require_buildable(const Points& points, const BuildOptions& options);
 
 /// Throws std::invalid_argument unless there is a kernel variance.
 void require_kernel_variance(const BuildOptions& options);
 
-/// The same tree with its nodes numbered breadth first from `root`; nodes that hang nowhere are left out.
+/// The same tree with its nodes numbered breadth first from `root`; unreachable nodes are left out.
 [[nodiscard]] TreeShape breadth_first(const TreeShape& tree, std::int32_t root);
 
 inline void throw_if_stopped(const BuildOptions& options) {
     if (options.stop != nullptr && options.stop->is_set()) throw BuildStopped{};
 }
 
-inline void report_placed(const BuildOptions& options, std::size_t objects) noexcept {
+inline void report_placed(const BuildOptions& options, std::size_t records) noexcept {
     if (options.placed != nullptr) {
-        options.placed->fetch_add(static_cast<std::int64_t>(objects), std::memory_order_relaxed);
+        options.placed->fetch_add(static_cast<std::int64_t>(records), std::memory_order_relaxed);
     }
 }
 

@@ -42,14 +42,14 @@ inline constexpr std::size_t kPanelRows = 8;
 /// How many values the panels with these first columns take.
 [[nodiscard]] std::size_t panel_values(std::span<const std::int32_t> first) noexcept;
 
-/// Blocks of at most `most` dimensions by hill climbing on the likelihood: as long as it rises, the two blocks are
+/// Blocks of at most `max_block` dimensions by hill climbing on the likelihood: as long as it rises, the two blocks are
 /// joined that raise it most (ties: the smaller block numbers, a block's number being its smallest dimension).
 /// `covariance`, (d, d), is positive definite.
-[[nodiscard]] Blocks search_blocks(std::span<const double> covariance, std::size_t dimensions, std::size_t most);
+[[nodiscard]] Blocks search_blocks(std::span<const double> covariance, std::size_t dimensions, std::size_t max_block);
 
-/// Makes a covariance safe: covariances are shrunk by max(1e-3, d / (d + objects)), and the diagonal becomes
+/// Makes a covariance safe: covariances are shrunk by max(1e-3, d / (d + records)), and the diagonal becomes
 /// `variance`, which is at least as large. The result is positive definite even if dimensions depend on each other.
-void shrink(std::span<double> covariance, std::span<const double> variance, double objects);
+void shrink(std::span<double> covariance, std::span<const double> variance, double records);
 
 /// W of the blocks of `covariance`, (d, d) in the order of the dimensions: row i holds the columns from the beginning
 /// of its block up to i.

@@ -11,10 +11,10 @@
 
 namespace anystream::bayes_tree {
 
-/// One row per entry that has a covariance; an entry goes by the node it stands for.
+/// One row per entry that has a covariance; an entry is identified by the node it stands for.
 struct CovarianceTable {
     Column<std::int32_t> of_node;  // (nodes,) the row of the entry that stands for the node; -1: it is diagonal
-    Column<std::int64_t> count;    // (rows,) its objects when it was measured
+    Column<std::int64_t> count;    // (rows,) its records when it was measured
     Column<std::int32_t> order;    // (rows, d) the dimensions by blocks
     Column<std::int32_t> first;    // (rows, panels)
     Column<std::int64_t> offset;   // (rows,) where the panels begin in `values`
@@ -27,7 +27,7 @@ struct CovarianceTable {
     void clear(std::size_t nodes);
     /// Appends a row; -1 if the covariance is not positive definite.
     std::int32_t append(std::span<const double> covariance, const Blocks& blocks, const double* mean_in_z,
-                        std::int64_t objects);
+                        std::int64_t records);
     void set_mean(std::size_t row, const double* mean_in_z, std::size_t dimensions);
     /// |W (x - mu)|^2 of a row. `z` is scratch: 8 values per panel, zeros behind the last dimension.
     [[nodiscard]] float exponent(std::size_t row, const float* x, std::size_t dimensions, float* z) const noexcept;
@@ -37,18 +37,18 @@ struct CovarianceTable {
                 {"covariance_first", &first},         {"covariance_offset", &offset}, {"covariance_mean", &mean},
                 {"covariance_log2_norm", &log2_norm}, {"covariance_values", &values}};
     }
-    /// What does not fit, or nullptr.
+    /// What is wrong with the arrays, or nullptr.
     [[nodiscard]] const char* flaw(std::size_t nodes, std::size_t dimensions) const noexcept;
 };
 
-/// One Gaussian with full covariance per class, trained to tell the classes apart (MM); empty before it is trained. It
+/// One Gaussian with full covariance per class, trained to separate the classes (MM); empty before it is trained. It
 /// has a shift and a scale of its own, so that it outlives an assembly of the trees.
 struct RootModel {
     Column<double> shift, scale;  // (d,)
     Column<float> mean;           // (classes, d)
     Column<float> values;         // (classes, panel values)
-    Column<float> log2_norm;      // (classes,) with log2 of the prior; -inf: no objects
-    Column<std::int64_t> known;   // (1,) how many objects the forest had
+    Column<float> log2_norm;      // (classes,) with log2 of the prior; -inf: no records
+    Column<std::int64_t> known;   // (1,) how many records the forest had
 
     [[nodiscard]] bool empty() const noexcept { return log2_norm.size() == 0; }
     [[nodiscard]] std::size_t classes() const noexcept { return log2_norm.size(); }

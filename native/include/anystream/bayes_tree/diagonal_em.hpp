@@ -11,7 +11,7 @@
 
 namespace anystream::bayes_tree {
 
-/// Rows in one piece, each padded with zeros to a multiple of eight values. A buffer that is filled again and again.
+/// A reusable buffer of rows, each padded with zeros to a multiple of eight values.
 class Rows {
   public:
     explicit Rows(std::size_t dimensions) : dimensions_(dimensions), stride_((dimensions + 7) / 8 * 8) {}
@@ -46,7 +46,8 @@ class DiagonalEm {
     /// centred: moments are taken from the origin. `poll` is called once per iteration and may throw.
     void fit(const Rows& rows, std::span<std::int32_t> component, const std::function<void()>& poll);
 
-    /// What `fit` found: the rows that component j stands for, their mean and their variance in dimension i, no floor.
+    /// The result of `fit`: the rows that component j stands for, their mean and their variance in dimension i, no
+    /// floor.
     [[nodiscard]] double occupancy(std::size_t j) const noexcept { return n_[j]; }
     [[nodiscard]] double mean(std::size_t j, std::size_t i) const noexcept { return sum_[j * stride_ + i] / n_[j]; }
     [[nodiscard]] double variance(std::size_t j, std::size_t i) const noexcept {
@@ -72,7 +73,7 @@ class DiagonalEm {
     std::vector<double> floor_;
     const LaneKernels& kernels_ = lane_kernels();
     GaussianLanes lanes_;
-    std::vector<double> joints_, share_;        // of the rows in hand, with every component
+    std::vector<double> joints_, share_;        // of the present rows, with every component
     std::vector<double> n_, sum_, square_;      // of every component: n, LS, SS (stride)
     std::vector<std::int32_t> member_, moved_;  // Var-Part: rows by cluster
 };

@@ -1,28 +1,28 @@
 // One Bayes tree per class: the Gaussians that queries read, and the statistics that learning updates.
 //
-// Objects are kept as they came (points). Everything else lies in the standardised space z = (x - shift) / scale of the
+// Records are stored unchanged (points). Everything else lies in the standardised space z = (x - shift) / scale of the
 // last assembly, in which every dimension has unit variance over all classes.
 //
 //   hot, read by queries: node i is a run of floats in the blob, its place and form packed in head[i]
 //
-//       inner node                              leaf: all entries are kernels of complete objects
+//       inner node                              leaf: all entries are kernels of complete records
 //         mean        [d][lanes]                  mean   [d][lanes]      (precision and norm: the class's kernel)
 //         precision   [d][lanes]  1 / sigma       child     [lanes]
 //         log2_norm      [lanes]
 //         log2_count     [lanes]  log2 n_e      lanes: entries rounded up to 4 or a multiple of 8
-//         child          [lanes]                child (int32): >= 0 a node, < 0 the object ~child
+//         child          [lanes]                child (int32): >= 0 a node, < 0 the record ~child
 //
 //   cold, read and written by learning and read by certificates: count[i], mean[i, d], scatter[i, d] (the sum of
-//   squared deviations) and box[i, 2, d] of what hangs below node i. The first three say the same as the papers' n, LS
-//   and SS without their cancellation.
+//   squared deviations) and box[i, 2, d] of the records below node i. The first three are equivalent to the papers' n,
+//   LS and SS, without their cancellation.
 //
 // Entries of the upper levels may have covariances: `covariance_table.hpp`. A node with such entries is marked in its
-// head, so that all others cost what they did.
+// head, so that all other nodes cost no more.
 //
 // The root table holds one lane per class in the form of an inner node: the root node of the papers.
 //
-// Concurrency: const members may run on any number of threads. Members that change the forest may not run beside
-// anything else; an owner copies a forest that others still read before it changes it.
+// Concurrency: const members may run on any number of threads. Members that change the forest may not run
+// concurrently with any; the owner copies a forest that others still read before it changes it.
 #pragma once
 
 #include <atomic>
@@ -43,7 +43,7 @@
 namespace anystream::bayes_tree {
 
 enum class Bandwidth : std::int32_t { langley, haerdle, factor };
-/// How the tree of a class is built from all its objects at once; nearest_mean inserts them one by one.
+/// How the tree of a class is built from all its records at once; nearest_mean inserts them one by one.
 enum class Construction : std::int32_t {
     em_top_down,
     hilbert,
@@ -56,26 +56,26 @@ enum class Construction : std::int32_t {
 };
 enum class InnerVariance : std::int32_t { plain, max };
 
-/// How a forest turns objects into Gaussians. Fixed for its life.
+/// How a forest turns records into Gaussians. Fixed for its life.
 struct ForestSettings {
-    std::int32_t fanout = 7;                  // M: most entries of a node
+    std::int32_t fanout = 7;                  // M: maximum number of entries per node
     Bandwidth bandwidth = Bandwidth::factor;  // Eq. 17-19
     double alpha = 0.05;                      // of Eq. 19
     InnerVariance inner_variance = InnerVariance::max;
-    std::int32_t covariance_block = 1;   // s: most dimensions of a block; 0 is all of them, 1 the diagonal
+    std::int32_t covariance_block = 1;   // s: maximum size of a block; 0 is all dimensions, 1 the diagonal
     std::int32_t covariance_levels = 2;  // m: how many upper levels of entries have covariances
     bool common_scale = false;           // z divides all dimensions by one number: their ratios are a metric
 };
 
-inline constexpr std::int32_t kMostFanout = 64;
-/// A finite stand-in for "infinitely far": its square still fits a float.
-inline constexpr double kFarthest = 1e15;
+inline constexpr std::int32_t kMaxFanout = 64;
+/// Standardised values are clamped to this: its square still fits a float.
+inline constexpr double kMaxZ = 1e15;
 /// Variances below this share of the variance of all data are raised to it.
 inline constexpr double kVarianceFloor = 1e-6;
-/// The child of an unused lane, and the root of a class without objects.
+/// The child of an unused lane, and the root of a class without records.
 inline constexpr std::int32_t kNothing = std::numeric_limits<std::int32_t>::min();
 
-/// Place and form of a node in the blob, in eight bytes.
+/// Position and layout of a node in the blob, in eight bytes.
 class NodeHead {
   public:
     NodeHead() = default;
@@ -93,7 +93,7 @@ class NodeHead {
         return NodeHead(packed_ | std::uint64_t{covariant} << 57);
     }
     [[nodiscard]] std::uint64_t packed() const noexcept { return packed_; }
-    /// How many floats the node takes.
+    /// The number of floats of the node.
     [[nodiscard]] std::size_t floats(std::size_t dimensions) const noexcept {
         return lanes() * (leaf() ? dimensions + 1 : 2 * dimensions + 3);
     }
@@ -102,12 +102,12 @@ class NodeHead {
     std::uint64_t packed_ = 0;
 };
 
-/// A node as a query sees it.
+/// A node as queries read it.
 struct NodeView {
     const float* mean;
     const float* precision;   // nullptr for a leaf: kernel_precision(class)
     const float* log2_norm;   // nullptr for a leaf: kernel_log2_norm(class)
-    const float* log2_count;  // nullptr for a leaf: every entry is one object
+    const float* log2_count;  // nullptr for a leaf: every entry is one record
     const float* child_bits;
     std::size_t lanes;
     std::size_t entries;
@@ -124,7 +124,7 @@ struct NodeView {
 struct TreeEntries {
     std::vector<std::int64_t> first;   // (nodes + 1,) the entries of node i are first[i] .. first[i + 1] - 1
     std::vector<std::int32_t> node;    // (entries,) the node that holds the entry
-    std::vector<std::int32_t> child;   // (entries,) >= 0 a node, < 0 the object ~child
+    std::vector<std::int32_t> child;   // (entries,) >= 0 a node, < 0 the record ~child
     std::vector<std::int64_t> offset;  // (entries,) the index of the child in the array `blob`
 };
 
@@ -136,7 +136,7 @@ class Forest {
     [[nodiscard]] const ForestSettings& settings() const noexcept { return settings_; }
     [[nodiscard]] std::size_t dimensions() const noexcept { return dimensions_; }
     [[nodiscard]] std::size_t classes() const noexcept { return class_count_.size(); }
-    [[nodiscard]] std::size_t objects() const noexcept { return point_class_.size(); }
+    [[nodiscard]] std::size_t records() const noexcept { return point_class_.size(); }
     [[nodiscard]] std::size_t nodes() const noexcept { return head_.size(); }
     [[nodiscard]] std::int64_t class_count(std::size_t c) const noexcept { return class_count_[c]; }
 
@@ -159,7 +159,7 @@ class Forest {
     [[nodiscard]] std::size_t node_class(std::size_t i) const noexcept {
         return static_cast<std::size_t>(node_class_[i]);
     }
-    // What hangs below a node, for bounds on its density.
+    // Moments of the records below a node, for bounds on its density.
     [[nodiscard]] std::int64_t node_count(std::size_t i) const noexcept { return node_count_[i]; }
     [[nodiscard]] const double* node_mean(std::size_t i) const noexcept { return node_mean_.data() + i * dimensions_; }
     [[nodiscard]] const double* node_scatter(std::size_t i) const noexcept {
@@ -179,39 +179,39 @@ class Forest {
         int threads = 1;
         std::uint64_t seed = 0;
         const StopFlag* stop = nullptr;
-        std::atomic<std::int64_t>* placed = nullptr;  // grows by the objects placed for good
+        std::atomic<std::int64_t>* placed = nullptr;  // counts the records in their final place
     };
 
-    /// Forgets everything and builds the trees of all objects.
+    /// Replaces everything by the trees of these records.
     void build(std::span<const double> points, std::span<const std::int32_t> point_class, std::size_t classes,
                const Building& how);
-    /// Adds one object by nearest-mean insertion. A class not seen before is created.
+    /// Adds one record by nearest-mean insertion. A class not seen before is created.
     void insert(const double* x, std::int32_t point_class);
-    /// Room for classes that have no object yet.
+    /// Adds classes that have no record yet.
     void declare_classes(std::size_t classes);
-    /// The same objects with further dimensions, missing in all of them.
+    /// Adds dimensions, missing in all records so far.
     void add_features(std::size_t dimensions);
-    /// One forest of the objects of all parts; class c of part p is class class_maps[p][c] of the whole. The trees of a
-    /// class hang side by side, so the exhausted density is that of a forest built from all objects at once.
+    /// One forest of the records of all parts; class c of part p is class class_maps[p][c] of the whole. The trees of a
+    /// class hang side by side, so the exhausted density is that of a forest built from all records at once.
     static Forest merged(std::span<const Forest* const> parts, std::span<const std::vector<std::int32_t>> class_maps,
                          std::size_t classes);
 
     /// Margin maximisation of the upper `levels` of entries, one level after the other; returns the objective of each
-    /// level from its start on. What it changes holds until learning changes the entry or assembles the forest anew.
+    /// level from its start on. Its changes last until learning changes the entry or assembles the forest again.
     std::vector<std::vector<double>> maximise_margin(std::size_t levels, const MarginSettings& how);
-    /// Trains the model of the roots on at most `max_records` objects without missing values, drawn by `seed`; returns
-    /// its objective. It holds until a class or a feature appears that it does not know.
+    /// Trains the model of the roots on at most `max_records` records without missing values, drawn by `seed`; returns
+    /// its objective. It is dropped when a new class or feature appears.
     std::vector<double> train_root_model(const MarginSettings& how, std::size_t max_records, std::uint64_t seed);
 
     // -- storage -------------------------------------------------------------------------------------------------
     /// Every array of the forest, by name.
     [[nodiscard]] NamedColumns columns();
-    /// Throws DamagedModel unless every array has the size that the others call for.
+    /// Throws DamagedModel unless every array has the size that matches the others.
     void check_sizes() const;
-    /// Throws DamagedModel unless every node lies inside the blob and every root names a node or an object. Reads
-    /// eight bytes a node. After it, queries are safe: they look at every child before they follow it.
+    /// Throws DamagedModel unless every node lies inside the blob and every root is a node or a record. Reads
+    /// eight bytes per node. After it, queries are safe: they check every child before they follow it.
     void check_heads() const;
-    /// Throws DamagedModel unless the nodes form one tree per class that holds each of its objects once. Reads
+    /// Throws DamagedModel unless the nodes form one tree per class that holds each of its records once. Reads
     /// everything; learning needs it.
     void check() const;
     [[nodiscard]] std::size_t own_bytes() const;
@@ -219,7 +219,7 @@ class Forest {
     [[nodiscard]] Forest breadth_first() const;
     /// The entries of all nodes, node by node.
     [[nodiscard]] TreeEntries entries() const;
-    /// The tree of every class as it stands: objects are named by their place in `points`.
+    /// The present tree of every class; records are numbered by their position in `points`.
     [[nodiscard]] std::vector<TreeShape> shapes() const;
 
   private:
@@ -240,8 +240,8 @@ class Forest {
 
     void check_boxes() const;
 
-    // assembly.cpp: from objects and shapes to arrays
-    /// Takes scale and bandwidths from the objects.
+    // assembly.cpp: from records and shapes to arrays
+    /// Computes scale and bandwidths from the records.
     void measure();
     void measure_classes();
     void measure_scale();
@@ -252,20 +252,20 @@ class Forest {
     void measure_kernel(std::size_t point_class, std::span<const double> low, std::span<const double> high);
     void assemble(const std::vector<TreeShape>& shapes);
     void reassemble();
-    [[nodiscard]] bool complete(std::int32_t object) const noexcept;
-    /// An object in z; a missing value becomes the class's mean, and its variance (else 0) goes to `unknown`.
-    void object_in_z(std::int32_t object, std::span<double> z, std::span<double> unknown) const noexcept;
+    [[nodiscard]] bool complete(std::int32_t record) const noexcept;
+    /// A record in z; a missing value becomes the class's mean, and its variance (else 0) goes to `unknown`.
+    void record_in_z(std::int32_t record, std::span<double> z, std::span<double> unknown) const noexcept;
     [[nodiscard]] NodeHead form(std::span<const std::int32_t> children) const noexcept;
     void summarise(std::size_t node, std::span<const std::int32_t> children);
     void widen_box(std::size_t node, const float* low, const float* high);
-    void widen_box(std::size_t node, std::int32_t object, std::span<const double> z);
+    void widen_box(std::size_t node, std::int32_t record, std::span<const double> z);
     void write_node(std::size_t node, std::span<const std::int32_t> children);
     void write_lane(const NodeHead& head, float* at, std::size_t lane, std::int32_t child, std::size_t point_class);
     void write_root(std::size_t point_class);
 
     // forest_covariance.cpp: covariances of the upper entries
     [[nodiscard]] std::size_t block_limit() const noexcept;
-    [[nodiscard]] std::int64_t least_objects() const noexcept;
+    [[nodiscard]] std::int64_t min_records() const noexcept;
     void measure_covariances();
     void measure_below(std::size_t node, std::size_t depth, std::span<const double> origin, CrossProducts* above);
     void gather(std::int32_t entry, std::span<const double> origin, CrossProducts& into) const;
@@ -279,10 +279,10 @@ class Forest {
     [[nodiscard]] Component component_at(const Place& place) const;
     void write_component(const Place& place, const Component& component);
 
-    // insertion.cpp: one object more
-    void insert_into_tree(std::int32_t object);
-    [[nodiscard]] std::int32_t nearest_child(std::size_t node, std::int32_t object, std::span<const double> z) const;
-    /// Takes an entry in; returns the node that holds what no longer fitted, or kNothing.
+    // insertion.cpp: adding one record
+    void insert_into_tree(std::int32_t record);
+    [[nodiscard]] std::int32_t nearest_child(std::size_t node, std::int32_t record, std::span<const double> z) const;
+    /// Adds an entry; returns the new node if the node had to be split, or kNothing.
     std::int32_t add_entry(std::size_t node, std::int32_t child);
     void rewrite_entry(std::size_t node, std::int32_t child);
     std::int32_t new_node(std::size_t point_class, std::span<const std::int32_t> children);
@@ -294,13 +294,13 @@ class Forest {
     ForestSettings settings_;
     std::size_t dimensions_;
 
-    Column<double> points_;             // (objects, d), raw units, NaN where missing
-    Column<std::int32_t> point_class_;  // (objects,)
+    Column<double> points_;             // (records, d), raw units, NaN where missing
+    Column<std::int32_t> point_class_;  // (records,)
     Column<double> shift_, scale_;      // (d,)
 
     Column<std::int64_t> class_count_;                            // (classes,)
     Column<double> class_observed_, class_mean_, class_scatter_;  // (classes, d), raw units, of the values present
-    Column<std::int32_t> class_root_;                             // (classes,) node, ~object or kNothing
+    Column<std::int32_t> class_root_;                             // (classes,) node, ~record or kNothing
     Column<float> kernel_precision_, kernel_log2_norm_;           // (classes, d), (classes,)
     Column<float> root_blob_;
 
@@ -309,8 +309,8 @@ class Forest {
     Column<std::int32_t> node_class_;          // (nodes,)
     Column<std::int64_t> node_count_;          // (nodes,)
     Column<double> node_mean_, node_scatter_;  // (nodes, d), in z
-    Column<float> node_box_;                   // (nodes, 2, d) in z: least and largest centre; NaN: incomplete objects
-    Column<std::int64_t> assembled_at_;        // (1,) how many objects there were
+    Column<float> node_box_;             // (nodes, 2, d) in z: smallest and largest centre; NaN: incomplete records
+    Column<std::int64_t> assembled_at_;  // (1,) records at the last assembly
     CovarianceTable covariance_;
     RootModel root_model_;
 };

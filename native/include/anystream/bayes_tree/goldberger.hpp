@@ -4,7 +4,7 @@
 //
 // Source: Goldberger and Roweis, "Hierarchical clustering of a mixture model", NIPS 2004, as used by Kranen, Krieger,
 // Denker, Seidl, PAKDD 2010, section 3.2. Departures: on levels with many groups an entry is compared with near groups
-// only, and a lone entry that finds no group with room waits for the next level (see mixture_reduction.hpp).
+// only, and a lone entry that finds no group with a free slot stays for the next level (see mixture_reduction.hpp).
 #pragma once
 
 #include "anystream/bayes_tree/construction.hpp"

@@ -1,5 +1,5 @@
-// The tree by packing along the Hilbert: objects in curve order fill one leaf node after the other, the means of the
-// nodes are ordered and packed again, until one node is left. All nodes are full but the last of each level.
+// The tree by packing along the Hilbert curve: records in curve order fill one leaf node after the other, the means of
+// the nodes are ordered and packed again, until one node is left. All nodes are full but the last of each level.
 //
 // Source: Kranen, Krieger, Denker, Seidl, PAKDD 2010, section 3.3.
 #pragma once

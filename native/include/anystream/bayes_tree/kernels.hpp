@@ -10,9 +10,9 @@
 
 namespace anystream::bayes_tree {
 
-/// A log2 density is log2_norm - kHalfLog2E * exponent, and finite however far the query lies.
+/// A log2 density is log2_norm - kHalfLog2E * exponent, and finite for any distance of the query.
 inline constexpr float kHalfLog2E = static_cast<float>(0.5 * std::numbers::log2e);
-inline constexpr float kLeastLog2 = -1e30F;
+inline constexpr float kMinLog2 = -1e30F;
 
 /// The entries of an inner node: each has deviations, a norm and a count of its own.
 struct NodeLanes {
@@ -23,22 +23,22 @@ struct NodeLanes {
     std::size_t lanes;
 };
 
-/// What is known of the objects below a node: the box of their centres, their mean and the sum of squared deviations.
+/// Moments of the records below a node: the box of their centres, their mean and the sum of squared deviations.
 struct Cloud {
     const float *low, *high;
     const double *mean, *scatter;
-    double share;  // 1 / number of objects
+    double share;  // 1 / number of records
 };
 
-/// Bounds on sum_j ((x[j] - z[j]) * precision[j])^2 over the objects z of a cloud, its mean, and the same sum for the
+/// Bounds on sum_j ((x[j] - z[j]) * precision[j])^2 over the records z of a cloud, its mean, and the same sum for the
 /// distance of the box's farthest corner from the origin.
 struct BoxExponents {
-    double least, mean, most, reach;
+    double lowest, mean, highest, reach;
 };
 
 struct Kernels {
     /// log2_density[l] = log2_norm[l] - kHalfLog2E * sum_j ((x[j] - mean[j, l]) * precision[j, l])^2, at least
-    /// kLeastLog2, and log2_value[l] = log2_density[l] + log2_count[l].
+    /// kMinLog2, and log2_value[l] = log2_density[l] + log2_count[l].
     void (*own_densities)(const float* x, const NodeLanes& node, std::size_t dimensions, float* log2_density,
                           float* log2_value);
     /// The same log2 densities for kernels of one class, which share deviations and norm.

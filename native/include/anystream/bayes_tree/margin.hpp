@@ -1,10 +1,10 @@
 // Margin maximisation (MM, Eq. 11-16) of one Gaussian mixture per class by the extended Baum-Welch algorithm.
 //
-// With p(l, x) = P(l) sum_e w_e g(x, mu_e, Sigma_e) the objective is the mean over the objects of
+// With p(l, x) = P(l) sum_e w_e g(x, mu_e, Sigma_e) the objective is the mean over the records of
 //
 //     F = log h(d(x)^lambda),   log d(x) = log p(l_x, x) - 1/kappa log sum_{l != l_x} p(l, x)^kappa   (Eq. 14-16).
 //
-// An object weighs in the gradient by omega(x) = dF/dlog d: its own class by +omega, a rival l by -omega r_l(x) with
+// A record weighs in the gradient by omega(x) = dF/dlog d: its own class by +omega, a rival l by -omega r_l(x) with
 // r_l(x) = p(l, x)^kappa / sum of all rivals, and within a class each component by its responsibility. With these
 // signed weights c_e(x), Baum-Welch sums count C, offset M and scatter S of every component about its mean, and
 //
@@ -25,7 +25,7 @@ namespace anystream::bayes_tree {
 
 struct MarginSettings {
     double kappa = 1.0;   // Eq. 15
-    double lambda = 0.1;  // Eq. 14: sets how wide the window around the border is in which objects count
+    double lambda = 0.1;  // Eq. 14: the width of the window around the border in which records count
     int iterations = 30;
     bool weights = true;  // whether the weights w_e move too
     int threads = 1;
@@ -48,19 +48,19 @@ struct LabelledRows {
 struct Component {
     std::int32_t point_class = 0;
     double weight = 1.0;     // w_e; they sum to 1 over a class
-    double occupancy = 1.0;  // n_e: how many objects it stands for, which steadies it
+    double occupancy = 1.0;  // n_e: the records it stands for; a larger number damps its steps
     bool fixed = false;      // a kernel never moves
     Blocks blocks;
     std::vector<double> mean;        // (d,)
     std::vector<double> covariance;  // the blocks one after the other, each (s, s), in the order of `blocks`
-    std::vector<double> floor;       // (d,) least variances, by dimension
+    std::vector<double> floor;       // (d,) minimum variances, by dimension
 
     /// The covariance as a (d, d) matrix in the order of the dimensions, and back.
     [[nodiscard]] std::vector<double> dense() const;
     void set_dense(std::span<const double> matrix);
 };
 
-/// What Baum-Welch sums up for one component: signed weights c_e(x) times powers of z = x - mu.
+/// The sums of Baum-Welch for one component: signed weights c_e(x) times powers of z = x - mu.
 struct MarginSums {
     double positive = 0.0, negative = 0.0;  // of c, by sign; C is their difference
     std::vector<double> offset;             // M = sum c z, in the order of the blocks
@@ -69,7 +69,7 @@ struct MarginSums {
     [[nodiscard]] double count() const noexcept { return positive - negative; }
 };
 
-/// The mixtures of all classes and the rows they should tell apart.
+/// The mixtures of all classes and the rows they are to separate.
 class MarginProblem {
   public:
     MarginProblem(LabelledRows rows, std::vector<double> prior, MarginSettings settings);
@@ -78,7 +78,7 @@ class MarginProblem {
     double objective(const std::vector<Component>& components);
     /// The sums at the components of the last call of `objective`.
     [[nodiscard]] std::vector<MarginSums> sums(const std::vector<Component>& components) const;
-    /// Raises F; returns its values, from the start on: they never fall.
+    /// Maximises F; returns its values from the start on, which never decrease.
     std::vector<double> maximise(std::vector<Component>& components);
 
   private:

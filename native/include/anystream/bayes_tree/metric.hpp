@@ -1,5 +1,5 @@
-// From the space of the features to one in which Euclidean distance tells classes apart: first each feature for itself
-// along a monotone curve (quantiles), then a linear map.
+// A map from the features to a space in which Euclidean distance separates the classes: each feature along its own
+// monotone curve (quantiles), then a linear map.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace anystream::bayes_tree {
 
-/// An empty array stands for a step that is left out.
+/// An empty array means that the step is left out.
 struct Metric {
-    std::vector<double> knots;   // (d, k) ascending values of each feature, all equal: it stays as it is
+    std::vector<double> knots;   // (d, k) ascending values of each feature, all equal: the feature is not changed
     std::vector<double> levels;  // (d, k) what they become; linear in between, constant outside
     std::vector<double> shift;   // (d,) subtracted
     std::vector<double> factor;  // (d,) diagonal map, or

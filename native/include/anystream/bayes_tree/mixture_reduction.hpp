@@ -1,9 +1,9 @@
-// What Goldberger and virtual sampling share: a fine mixture f (the level) is approximated by a coarser one, g, whose
-// components are groups of f's; then groups are cut and merged until the fanout is kept.
+// Shared by Goldberger and virtual sampling: a fine mixture f (the level) is approximated by a coarser one, g, whose
+// components are groups of f's; then groups are cut and merged until no group exceeds the fanout.
 //
 // Groups are numbered along the z-curve. Up to kAllGroups groups an entry is compared with all of them; beyond that
 // with the kNearBlocks blocks of eight groups on either side of its own block, else the time would grow with the square
-// of the number of objects.
+// of the number of records.
 #pragma once
 
 #include <vector>
@@ -55,8 +55,9 @@ enum class Closeness {
     kResponsibility,  // the highest z_ij of virtual sampling, with the group's share of the entries as its weight
 };
 
-/// Groups of at most fanout entries from any mapping to groups 0, 1, ...: too full groups are cut across the dimension
-/// of their highest variance; a lone entry then joins the closest group that has room, and stays alone if none has.
+/// Groups of at most fanout entries from any mapping to groups 0, 1, ...: groups that are too large are cut across the
+/// dimension of their highest variance; a lone entry then joins the closest group that has a free slot, and stays alone
+/// if there is none.
 [[nodiscard]] Groups keep_fanout(const Level& level, std::span<const std::int32_t> group_of, Closeness closeness,
                                  const BuildOptions& options);
 

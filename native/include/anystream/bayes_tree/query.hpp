@@ -1,16 +1,15 @@
-// One query in progress: a frontier per class, refined step by step; an answer at any time.
+// One query in progress: a frontier per class, refined step by step, with an answer at any time.
 //
-// A frontier is the set of entries that now stands for a class (F_l(t), Eq. 6). Log densities are base 2. With
+// A frontier is the set of entries that represents a class at present (F_l(t), Eq. 6). Log densities are base 2. With
 // v_e = log2(n_e g(x, mu_e, sigma_e)) a class's share of the joint density is proportional to sum_e 2^v_e: the priors
 // and the weights n_e / n_l cancel. The sum is kept as a double relative to 2^origin, so that neither adding an entry
 // nor comparing classes needs a logarithm.
 //
-// The root model, if the forest has one, has a vote of its own. Before the first step it answers alone; in the end the
-// answer is proportional to the decision's score times the root model's posterior to the power of root_weight. On the
-// way from the one to the other, over the first steps, the exponents change evenly: a score of few entries has less to
-// say.
+// The root model, if the forest has one, has a vote of its own. Before the first step it alone gives the answer; in the
+// end the answer is proportional to the decision's score times the root model's posterior to the power of root_weight.
+// Over the first steps the exponents change evenly from the one to the other: a score of few entries counts less.
 //
-// A query for a certificate refines what its bounds leave open (certificate.hpp) and ends when they settle the label of
+// A query for a certificate refines where its bounds are open (certificate.hpp) and ends when they decide the label of
 // the mixture of all kernels. From then on that label is its answer.
 #pragma once
 
@@ -29,7 +28,7 @@ namespace anystream::bayes_tree {
 enum class Descent : std::int32_t { global_best, breadth_first, depth_first };
 enum class Decision : std::int32_t { mixture, ensemble, nearest };
 
-inline constexpr std::int32_t kAutomaticK = 0;   // max(4, floor(log2 L)): two classes starve the true one, four do not
+inline constexpr std::int32_t kAutomaticK = 0;  // max(4, floor(log2 L)): with two, the true class is refined too rarely
 inline constexpr std::int32_t kPublishedK = -1;  // max(2, floor(log2 L))
 
 struct QuerySettings {
@@ -55,8 +54,8 @@ class Query {
     /// Evaluates the root entries unless that is done. The first step does it; `frontier` and `suspend` need it.
     void read_roots(const Forest& forest);
 
-    /// One refinement: the most promising entry of the class whose turn it is gives way to its children. False if
-    /// there is nothing left to refine, or the label is certified.
+    /// One refinement: the entry of highest priority, of the class whose turn it is, is replaced by its children. False
+    /// if there is nothing left to refine, or the label is certified.
     bool step(const Forest& forest);
 
     std::int64_t advance(const Forest& forest, std::int64_t steps, StopWatch* watch) {
@@ -77,7 +76,7 @@ class Query {
 
     /// The record in the standardised space.
     [[nodiscard]] std::span<const float> record() const noexcept { return x_; }
-    /// One entry of a frontier, for looking inside.
+    /// One entry of a frontier, for inspection.
     struct FrontierEntry {
         std::int32_t point_class;
         std::int32_t child;  // the node it can be refined to, or -1 for a kernel
@@ -85,7 +84,7 @@ class Query {
     };
     [[nodiscard]] std::vector<FrontierEntry> frontier() const;
 
-    /// Everything `resume` needs to go on, bit for bit; the forest is not part of it.
+    /// The state for `resume`, which continues bit for bit; the forest is not part of it.
     [[nodiscard]] std::vector<std::byte> suspend() const;
     /// Throws std::invalid_argument if the state is not one of a query of this forest.
     void resume(const Forest& forest, std::span<const std::byte> state);
@@ -106,14 +105,14 @@ class Query {
         std::vector<float> kernel_log2;    // v of the frontier's kernels
         std::vector<double> kernel_value;  // 2^(v - origin)
         double sum = 0.0;                  // of all values
-        double peak = 0.0;                 // the largest sum since they were last added up: what its rounding goes by
+        double peak = 0.0;  // the largest sum since they were last added up: its rounding error is relative to it
         double origin = 0.0;
         Scaled history;          // Eq. 20: sums of the frontiers before `since`, times how long each one stood
         std::int64_t since = 0;  // the step at which the present frontier began
     };
 
     [[nodiscard]] std::uint64_t key(float priority, std::int32_t node) const noexcept;
-    void make_room(const Forest& forest);
+    void reserve_lanes(const Forest& forest);
     void evaluate(const Forest& forest, const NodeView& node, std::size_t point_class);
     void evaluate_covariances(const Forest& forest, const NodeView& node);
     void evaluate_partly(const Forest& forest, const NodeView& node, std::size_t point_class);
@@ -124,7 +123,7 @@ class Query {
     void choose_classes();
     [[nodiscard]] std::size_t next_class(const Forest& forest);
     void replace(const Forest& forest, std::size_t point_class, const Entry& refined);
-    void ask_root_model(const Forest& forest, const double* x);
+    void evaluate_root_model(const Forest& forest, const double* x);
     void open_certificate(const Forest& forest);
     void refine_bounds(const Forest& forest, std::size_t point_class, std::int32_t refined, const NodeView& node);
     void add_up_bounds(const Forest& forest, std::size_t point_class);
@@ -138,13 +137,13 @@ class Query {
     std::size_t open_classes_ = 0;  // classes with something left to refine
     bool roots_read_ = false;
     bool missing_ = false;
-    bool decided_ = false;             // the certificate settles the label
+    bool decided_ = false;             // the certificate decides the label
     std::vector<float> x_;             // standardised
     std::vector<ClassState> state_;    // at least `classes_` long; the rest is spare memory
     std::vector<double> key_;          // per class: grows with its joint density; -inf with nothing left to refine
-    std::vector<std::int32_t> turns_;  // classes still to be refined before the classes are ordered anew, last first
+    std::vector<std::int32_t> turns_;  // classes still to be refined before the classes are ordered again, last first
 
-    // what `evaluate` found for the lanes of a node
+    // results of `evaluate` for the lanes of a node
     std::vector<float> log2_density_, log2_value_, above_origin_;
     std::vector<double> value_;
     std::vector<float> deviation_;     // scratch: of x from a mean, by panels

@@ -1,4 +1,4 @@
-// What every construction of a Bayes tree returns: which objects hang together, and nothing else.
+// The structure of a tree, as every construction returns it: which records are in which nodes.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ namespace anystream::bayes_tree {
 /// The nodes of one class's tree. Node 0 is the node below the class's root entry; children come after their parents.
 ///
 ///     first_entry  [0, 3, 5, ...]          node i owns entries first_entry[i] .. first_entry[i + 1] - 1
-///     entry        [ 1, ~4, 2 | ~0, ~7 | ...]   >= 0: a child node; < 0: the object ~entry, a kernel
+///     entry        [ 1, ~4, 2 | ~0, ~7 | ...]   >= 0: a child node; < 0: the record ~entry, a kernel
 ///
-/// Every object hangs in exactly one entry, every node but node 0 is the child of exactly one entry, and a node holds
-/// 2 to fanout entries. One object alone has no node (first_entry is {0}): the root entry is its kernel.
+/// Every record is the child of exactly one entry, every node but node 0 is the child of exactly one entry, and a node
+/// holds 2 to fanout entries. One record alone has no node (first_entry is {0}): the root entry is its kernel.
 struct TreeShape {
     std::vector<std::int32_t> first_entry{0};
     std::vector<std::int32_t> entry;
@@ -24,7 +24,7 @@ struct TreeShape {
     }
 };
 
-/// Objects of one class, row-major, borrowed. Values are finite and standardised (about unit variance over all
+/// Records of one class, row-major, borrowed. Values are finite and standardised (about unit variance over all
 /// classes).
 struct Points {
     std::span<const double> values;  // (size, dimensions)

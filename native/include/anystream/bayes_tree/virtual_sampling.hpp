@@ -4,7 +4,7 @@
 //     E:  z_ij ~ alpha_j [G(mu_i; mu_j, Sigma_j) exp(-1/2 tr(Sigma_j^-1 Sigma_i))]^R_i
 //     M:  alpha_j = sum_i z_ij / r,  mu_j and Sigma_j the moments under the weights z_ij R_i
 //
-// R_i is the number of objects below the entry. In the end each entry goes to the component of its highest z_ij.
+// R_i is the number of records below the entry. In the end each entry goes to the component of its highest z_ij.
 //
 // Source: Vasconcelos and Lippman, "Learning mixture hierarchies", NIPS 1998, as used by Kranen, Krieger, Denker,
 // Seidl, PAKDD 2010, section 3.2. Departures: as in goldberger.hpp.

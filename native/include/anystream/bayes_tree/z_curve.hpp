@@ -1,4 +1,4 @@
-// The tree by packing along the z-curve: objects in curve order fill one leaf node after the other, the means of the
+// The tree by packing along the z-curve: records in curve order fill one leaf node after the other, the means of the
 // nodes are ordered and packed again, until one node is left. All nodes are full but the last of each level.
 //
 // Source: Kranen, Krieger, Denker, Seidl, PAKDD 2010, section 3.3.

@@ -5,7 +5,7 @@
 //   mean      (classes, features)  m_cj       of the observed values
 //   scatter   (classes, features)  S_cj       sum of their squared distances from the mean
 //
-// All arrays are row-major and borrowed from the caller. Nothing here locks: one thread learns at a time.
+// All arrays are row-major and borrowed from the caller. There is no locking: one thread learns at a time.
 #pragma once
 
 #include <cstddef>
@@ -31,14 +31,15 @@ struct MomentsRef {
     std::span<double> scatter;
 };
 
-/// Takes records into the moments of their classes, one after another (Welford). NaN stands for a missing value.
+/// Adds records to the moments of their classes, one after another (Welford). NaN stands for a missing value.
 /// Every label must be below `count.size()`.
 void learn_moments(const MomentsRef& moments, std::span<const double> rows,
                    std::span<const std::int32_t> labels) noexcept;
 
-/// P(c | x) for each row, into `out` (rows, classes). The variance of a class is drawn towards that of all records as
-/// if `smoothing` records more had it: v_cj = (S_cj + smoothing V_j) / (n_cj + smoothing). Features that never varied
-/// (V_j = 0) and missing values say nothing. A class without records has probability 0; some class must have one.
+/// P(c | x) for each row, into `out` (rows, classes). The variance of a class is smoothed towards that of all records
+/// as if `smoothing` records more had it: v_cj = (S_cj + smoothing V_j) / (n_cj + smoothing). Features that never
+/// varied (V_j = 0) and missing values do not count. A class without records has probability 0; some class must have
+/// one.
 void moments_proba(const MomentsView& moments, double smoothing, std::span<const double> rows, std::span<double> out);
 
 }  // namespace anystream

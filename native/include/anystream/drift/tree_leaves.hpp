@@ -1,11 +1,11 @@
-// A decision tree that answers from arrays: where each record ends.
+// The leaves that records reach in a decision tree stored as arrays.
 //
 //   feature       (nodes,)  what an inner node compares
 //   threshold     (nodes,)  at most this goes left
 //   left, right   (nodes,)  children, of a higher number than their parent; -1 for a leaf
 //   missing_left  (nodes,)  whether a missing value goes left
 //
-// Node 0 is the root. The caller sees to it that features and children are in range.
+// Node 0 is the root. The caller ensures that features and children are in range.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Vertices laid out so that a query meets near ones first.
+// A layout of vertices in which a query compares near ones first.
 //
 //     cell     up to 16 neighbouring vertices of one class, at [first[c], first[c + 1]) of the store
 //     store    the vertices, cell by cell; full cells come first, so each of them is one block of the scan
@@ -6,7 +6,7 @@
 //     radius   the farthest that a vertex of the cell lies from its mean; infinite where a value is missing
 //
 // Cells with near means hold near vertices. d(x, mean) - radius is at most the distance of x to any vertex of the cell:
-// where it passes the farthest that is still wanted, the cell can be left out.
+// where it exceeds the distance of the k-th nearest so far, the cell can be skipped.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// What a query sees: components, the cells of their vertices, the metric, and how it is decided. Nothing of it changes
-// after it is made: whoever learns makes another graph, which shares the parts that stayed as they were.
+// The graph that queries read: components, the cells of their vertices, the metric, and how a record is decided. It is
+// immutable: learning makes another graph, which shares the parts that did not change.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct Part {
     Cells cells;
 };
 
-/// One Gaussian with independent features per class; what is missing is left out.
+/// One Gaussian with independent features per class; missing values are left out.
 struct Moments {
     std::vector<double> mean, variance;  // (classes, dimensions)
     std::vector<double> log_prior;       // (classes,); -inf for a class without vertices
@@ -39,11 +39,11 @@ struct Graph {
     std::size_t n_classes = 0;
     std::vector<std::shared_ptr<const Part>> parts;  // the vertices of each follow those of the part before
     std::int32_t min_k = 1;                          // K0: the neighbourhood of component a is max(K_a, K0)
-    std::size_t widest = 1;                          // the largest neighbourhood, also of more vertices than there are
-    std::size_t max_k = 1;                           // as many nearest vertices decide
+    std::size_t widest = 1;                          // the largest neighbourhood, even if there are fewer vertices
+    std::size_t max_k = 1;                           // how many nearest vertices decide
     Moments moments;                                 // if not empty, they decide instead of the components
 
-    /// Adds a part and takes its neighbourhoods into account.
+    /// Adds a part and updates `widest` and `max_k`.
     void add(std::shared_ptr<const Part> part);
     [[nodiscard]] std::size_t dimensions() const noexcept { return scale.size(); }
     [[nodiscard]] std::size_t classes() const noexcept { return n_classes; }

@@ -22,18 +22,18 @@ struct OptimalGraph {
     std::vector<std::int32_t> k;          // K_a, of each component
     std::vector<std::int64_t> edges;      // inside each component
     std::vector<std::int64_t> vertices;   // of each component
-    bool complete = false;                // K stopped by itself: longer lists would change nothing
+    bool complete = false;                // K stopped by the rule: longer lists would change nothing
 
     [[nodiscard]] double purity(std::size_t a) const noexcept {
         return static_cast<double>(edges[a]) / (static_cast<double>(vertices[a]) * static_cast<double>(k[a]));
     }
 };
 
-/// `neighbours` is (vertices, most), nearest first. K rises from 1 until D(K) - D(K-1) < D(K) / K, or to `most`.
-[[nodiscard]] OptimalGraph optimal_graph(std::span<const std::int64_t> neighbours, std::size_t most,
+/// `neighbours` is (vertices, max_k), nearest first. K rises from 1 until D(K) - D(K-1) < D(K) / K, or to `max_k`.
+[[nodiscard]] OptimalGraph optimal_graph(std::span<const std::int64_t> neighbours, std::size_t max_k,
                                          std::span<const std::int32_t> labels);
 
-/// The same from row-major points: neighbours are searched once for a small K, and once more if that did not suffice.
+/// The same from row-major points: neighbours are searched once for a small K, and once more if that was not enough.
 /// `done` counts the points of the first search; empty if `stop` is set.
 [[nodiscard]] OptimalGraph optimal_graph_of(std::span<const double> points, std::size_t dimensions,
                                             std::span<const std::int32_t> labels, std::size_t max_k, int threads,

@@ -36,11 +36,11 @@ class Query {
     /// The neighbourhood is the exact one: no further vertex can change the answer.
     [[nodiscard]] bool exhausted() const noexcept { return exhausted_; }
     [[nodiscard]] bool certified() const noexcept { return exhausted_; }
-    /// The record as it came.
+    /// The record, unchanged.
     [[nodiscard]] std::span<const double> record() const noexcept { return record_; }
 
-    /// Eq. 1-3 on the nearest vertices so far. Places that are still free are taken by the vertices of the cells with
-    /// the nearest representatives.
+    /// Eq. 1-3 on the nearest vertices so far. Free slots are filled with vertices of the cells that have the
+    /// nearest representatives.
     void posterior(const Graph& graph, std::span<double> out);
     [[nodiscard]] std::size_t label(const Graph& graph);
     /// The vertices that decide, nearest first; exact once exhausted.
@@ -55,7 +55,7 @@ class Query {
         [[nodiscard]] bool before(const Waiting& other) const noexcept {
             return std::tie(mean, part, cell) < std::tie(other.mean, other.part, other.cell);
         }
-        /// std heaps put the greatest in front: the one whose turn comes first counts as the greatest.
+        /// std heaps put the greatest in front: the one that comes first counts as the greatest.
         [[nodiscard]] bool operator<(const Waiting& other) const noexcept { return other.before(*this); }
     };
 

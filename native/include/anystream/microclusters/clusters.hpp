@@ -1,11 +1,11 @@
-// Supervised micro-clusters of a stream, and what they were at earlier times.
+// Supervised micro-clusters of a stream, with snapshots of earlier times.
 //
-// A cluster holds the moments of its points and of their times: count, mean and scatter say the same as the paper's
-// (n, CF1, CF2) without their cancellation, and add and subtract like them. Snapshots of all clusters are kept in a
-// pyramid: one is taken every `snapshot_every` points, those whose number is divisible by 2^i are of order i, and the
-// last few of each order stay. A snapshot subtracted from the present leaves the clusters of the time since then: that
-// is a horizon. The horizon is chosen by how well it classifies points that are held back for this; they are learned
-// right after.
+// A cluster holds the moments of its points and of their times: count, mean and scatter are equivalent to the paper's
+// (n, CF1, CF2), without their cancellation, and can be added and subtracted like them. Snapshots of all clusters are
+// kept in a pyramid: one is taken every `snapshot_every` points, those whose number is divisible by 2^i are of order i,
+// and the last few of each order stay. A snapshot subtracted from the present leaves the clusters of the time since
+// then: that is a horizon. The horizon is chosen by how well it classifies points that are held back for this; they are
+// learned right after.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ namespace anystream::microclusters {
 
 struct Settings {
     std::size_t clusters = 1000;
-    double boundary = 2.0;              // a cluster absorbs within so many root mean squared deviations
-    std::int64_t stale_after = 20'000;  // points; a cluster not relevant for so long leaves
+    double boundary = 2.0;              // a cluster absorbs points within this many root mean squared deviations
+    std::int64_t stale_after = 20'000;  // points; a cluster that is not relevant for this long is removed
     std::int64_t snapshot_every = 1000;
     std::size_t per_order = 3;         // snapshots of each order
     std::int64_t choose_every = 2000;  // points between two choices of the horizon
-    std::int64_t hold_back = 16;       // one point in so many judges horizons before it is learned
+    std::int64_t hold_back = 16;       // one point in this many is used to choose the horizon before it is learned
     bool standardise = true;
 };
 
@@ -38,7 +38,7 @@ struct Cluster {
     std::vector<double> observed, mean, scatter;  // (dimensions,)
 };
 
-/// A cluster as a snapshot remembers it.
+/// A cluster in a snapshot.
 struct PastCluster {
     std::int64_t id;  // of the cluster that it is part of now, or -1
     double count;
@@ -63,7 +63,7 @@ struct Horizon {
     [[nodiscard]] const float* row(std::size_t i) const noexcept { return centroid.data() + i * stride; }
 };
 
-/// Made when first asked for; a copy shares it.
+/// Computed on first use; a copy shares it.
 class LazyHorizon {
   public:
     LazyHorizon() = default;
@@ -89,7 +89,7 @@ class LazyHorizon {
     mutable std::shared_ptr<const Horizon> made_;
 };
 
-/// Const members may run on any number of threads; others not beside anything else.
+/// Const members may run on any number of threads; other members may not run concurrently with any.
 class Clusters {
   public:
     Clusters(Settings settings, std::size_t dimensions);
@@ -112,7 +112,7 @@ class Clusters {
     void declare_classes(std::size_t classes);
     void add_features(std::size_t dimensions);
     /// The clusters of all parts, by their age in their part; the closest of a class are joined until they fit. The
-    /// pyramid begins anew.
+    /// pyramid starts empty.
     static Clusters merged(std::span<const Clusters* const> parts,
                            std::span<const std::vector<std::int32_t>> class_maps, std::size_t classes);
 
@@ -162,7 +162,7 @@ class Clusters {
     void place(std::size_t i);
     void absorb(std::size_t i, const double* x, std::int64_t time);
     void create(const double* x, std::int32_t point_class, std::int64_t time);
-    void make_room();
+    void free_cluster();
     void join_closest(std::size_t how_many);
     void join(std::size_t into, std::size_t from);
     void remove(const std::vector<bool>& leaves);

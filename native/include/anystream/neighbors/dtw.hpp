@@ -5,7 +5,7 @@
 
 namespace anystream::neighbors {
 
-/// DTW(x, e) = sqrt of the least sum of squared differences along a warping path with |i - j| <= band.
+/// DTW(x, e) = sqrt of the minimum sum of squared differences along a warping path with |i - j| <= band.
 [[nodiscard]] std::unique_ptr<Space> make_dtw_space(std::size_t width, std::size_t band);
 
 }  // namespace anystream::neighbors

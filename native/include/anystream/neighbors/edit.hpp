@@ -1,4 +1,4 @@
-// Edit distance of texts: the least number of insertions, deletions and replacements of a symbol.
+// Edit distance of texts: the minimum number of insertions, deletions and replacements of a symbol.
 #pragma once
 
 #include "anystream/neighbors/space.hpp"

@@ -1,14 +1,14 @@
-// The exemplars in the order in which queries look at them.
+// The exemplars in the order in which queries compare them.
 //
-//     position   0 .. setup       one exemplar of each class: what every query sees at once
+//     position   0 .. setup       one exemplar of each class: compared when a query is opened
 //                setup .. head    (lists only) prototypes: each is the centre of a list
 //                head .. listed   (lists only) list after list; in a list by distance to its centre
-//                .. size          the order; with lists: those that came later
+//                .. size          the order; with lists: those learned later
 //
 // Positions are physical: a scan reads memory front to back. Without lists the order is cut into levels that end at
 // setup + 16, 32, 64, ...: an exemplar that enters a level pushes its last one to the end of the next level, and so on,
-// so that learning moves O(log n) exemplars and keeps the order up to its level. Lists are made anew when an eighth of
-// the exemplars came later, or left: those that left stay where they are until then, and nobody offers them.
+// so that learning moves O(log n) exemplars and keeps the order up to its level. Lists are rebuilt when an eighth of
+// the exemplars was learned later, or evicted: evicted ones keep their position until then, and queries skip them.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@
 
 namespace anystream::neighbors {
 
-/// Reading may run concurrently; changing may not run beside anything else.
+/// Const members may run concurrently; members that change it may not run concurrently with any other.
 class Gallery {
   public:
-    /// Empty. At most `capacity` exemplars: the oldest leaves (0: no limit).
+    /// Empty. At most `capacity` exemplars (0: no limit): the oldest is evicted.
     Gallery(std::unique_ptr<Space> space, std::size_t classes, std::size_t capacity);
     Gallery(const Gallery& other);
     Gallery& operator=(const Gallery&) = delete;
@@ -33,21 +33,21 @@ class Gallery {
     /// front.
     void assign(std::unique_ptr<Space> space, std::vector<std::int32_t> labels, std::vector<std::int64_t> serials,
                 std::size_t classes);
-    /// Turns the first exemplars into prototypes, as many as keep prototypes and lists in balance, and the others into
+    /// Turns the first exemplars into prototypes, as many as balance the lengths of head and lists, and the others into
     /// their lists.
     void make_lists(int threads);
 
-    /// Learns one exemplar: places it in the order, or behind the lists. The oldest leaves if there is no room.
+    /// Learns one exemplar: places it in the order, or behind the lists. At capacity the oldest is evicted.
     void insert(Row row, std::int32_t label);
     void declare_classes(std::size_t classes) { classes_ = std::max(classes_, classes); }
     void add_features(std::size_t width) { space_->add_features(width); }
 
     [[nodiscard]] const Space& space() const noexcept { return *space_; }
-    /// How many positions there are.
+    /// The number of positions.
     [[nodiscard]] std::size_t size() const noexcept { return label_.size(); }
-    /// How many of them hold an exemplar that has not left.
+    /// The number of exemplars that were not evicted.
     [[nodiscard]] std::size_t present() const noexcept { return size() - left_; }
-    /// The serial before which all exemplars have left.
+    /// The serial before which all exemplars were evicted.
     [[nodiscard]] std::int64_t oldest() const noexcept { return layout_[4]; }
     [[nodiscard]] std::size_t classes() const noexcept { return classes_; }
     [[nodiscard]] std::size_t setup() const noexcept { return static_cast<std::size_t>(layout_[0]); }
@@ -67,7 +67,7 @@ class Gallery {
 
     /// Every array, by name.
     [[nodiscard]] NamedColumns columns();
-    /// Drops values of exemplars that left from the columns.
+    /// Drops the values of evicted exemplars from the columns.
     void compact() { space_->compact(); }
     /// Adopts columns that were set from outside. Throws DamagedModel if they do not fit each other.
     void adopt_columns();
@@ -93,7 +93,7 @@ class Gallery {
     std::size_t capacity_;
     Column<std::int32_t> label_;
     Column<std::int64_t> serial_;
-    std::size_t left_ = 0;            // positions whose exemplar has left
+    std::size_t left_ = 0;            // positions whose exemplar was evicted
     Column<std::int64_t> layout_;     // setup, head, listed, next serial, oldest serial
     Column<std::int64_t> list_;       // head + 1 borders
     Column<double> centre_distance_;  // of positions head .. listed

@@ -1,11 +1,11 @@
-// Objects of which only the distances are known.
+// Records of which only the distances are known.
 #pragma once
 
 #include "anystream/neighbors/space.hpp"
 
 namespace anystream::neighbors {
 
-/// Object i stands at position i; `distances` is (size, size), row-major, borrowed.
+/// Record i stands at position i; `distances` is (size, size), row-major, borrowed.
 [[nodiscard]] std::unique_ptr<Space> make_matrix_space(std::span<const double> distances, std::size_t size);
 
 }  // namespace anystream::neighbors

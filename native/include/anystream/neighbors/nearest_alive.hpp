@@ -1,8 +1,8 @@
-// The nearest of those that are left, for every exemplar, while exemplars leave one by one.
+// The nearest remaining exemplars of every exemplar, while exemplars are removed one by one.
 //
-// Each exemplar keeps a list of its nearest living others, a few longer than what is asked for; when an exemplar
-// leaves, those that list it strike it out, and a list that gets too short is filled again by a scan of the living. So
-// a removal costs little, and all of them O(m^2 d) together.
+// Each exemplar keeps a list of its nearest remaining others, a few more than are used; when an exemplar is
+// removed, it is deleted from the lists that contain it, and a list that gets too short is filled again by a scan of
+// the remaining ones. A removal costs little, and all of them O(m^2 d) together.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace anystream::neighbors {
 
 class NearestAlive {
   public:
-    /// `visible`: how many of the nearest are asked for.
+    /// `visible`: how many of the nearest are used.
     NearestAlive(const Space& space, std::size_t visible, int threads, std::atomic<std::int64_t>* done,
                  const StopFlag* stop);
 
@@ -27,9 +27,9 @@ class NearestAlive {
     [[nodiscard]] bool alive(std::size_t i) const noexcept { return place_[i] >= 0; }
     [[nodiscard]] std::size_t living() const noexcept { return living_.size(); }
 
-    /// Who sees exemplar x among its visible nearest, in ascending order.
+    /// The exemplars that have x among their visible nearest, in ascending order.
     [[nodiscard]] std::vector<std::int32_t> seen_by(std::size_t x) const;
-    /// Takes exemplar x out.
+    /// Removes exemplar x.
     void remove(std::size_t x);
 
   private:
@@ -42,7 +42,7 @@ class NearestAlive {
     std::vector<std::int64_t> place_;                 // and back; -1 when gone
     std::vector<std::int32_t> list_;                  // (exemplars, length)
     std::vector<std::uint32_t> count_;                // entries of each list
-    std::vector<std::vector<std::int32_t>> holders_;  // who lists an exemplar
+    std::vector<std::vector<std::int32_t>> holders_;  // the exemplars whose lists contain it
     std::unique_ptr<Probe> probe_;
     NearestSet best_;
     const Space& all_;

@@ -1,4 +1,4 @@
-// In which order exemplars are looked at: the useful ones first. Each function returns a permutation.
+// Orders in which exemplars are compared, useful ones first. Each function returns a permutation.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace anystream::neighbors {
 
-/// What an ordering is given beside the exemplars.
+/// Options of an ordering.
 struct OrderWork {
     int threads = 0;
     std::uint64_t seed = 0;
@@ -20,16 +20,16 @@ struct OrderWork {
 
 using Order = std::vector<std::int64_t>;
 
-/// Worst first from the end: SimpleRank of Ueno et al.
+/// SimpleRank of Ueno et al., from the end: the worst exemplar is last.
 [[nodiscard]] Order simple_rank(const Space& space, std::span<const std::int32_t> labels, std::size_t classes,
                                 const OrderWork& work);
 
-/// DROP1, DROP2 or DROP3 of Wilson and Martinez as an order (`variant` 1, 2, 3): what helps its associates least leaves
-/// first.
+/// DROP1, DROP2 or DROP3 of Wilson and Martinez as an order (`variant` 1, 2, 3): the exemplar that helps its associates
+/// least is removed first.
 [[nodiscard]] Order drop_order(const Space& space, std::span<const std::int32_t> labels, std::size_t classes,
                                int variant, const OrderWork& work);
 
-/// Best first: what sets right most of the training data, then what lies closest to the border.
+/// Best first: the exemplars that correct the largest part of the training data, then those closest to the border.
 [[nodiscard]] Order greedy_order(const Space& space, std::span<const std::int32_t> labels, std::size_t classes,
                                  const OrderWork& work);
 

@@ -1,9 +1,9 @@
-// Exemplars under a distance that is computed pair by pair, each comparison abandoned when it cannot matter.
+// Exemplars under a distance that is computed pair by pair, each comparison abandoned early when it exceeds the bound.
 //
-//     values  [all rows back to back]      first, length  [exemplar]      traits  [exemplar][what the distance keeps]
+//     values  [all rows back to back]      first, length  [exemplar]      traits  [exemplar][traits of the distance]
 //
-// Moving an exemplar moves its three numbers, never its values. Values of exemplars that left are dropped when they are
-// the larger half.
+// Moving an exemplar moves its three numbers, never its values. Values of evicted exemplars are dropped when they are
+// more than half.
 #pragma once
 
 #include <algorithm>
@@ -83,8 +83,9 @@ class PairSpace final : public Space {
     }
     void adopt_columns() override {
         const auto require_that = [](bool holds, const char* fault) { require_intact(holds, "the exemplars", fault); };
-        require_that(first_.size() == length_.size(), "places and lengths differ in number");
-        require_that(traits_.size() == first_.size() * distance_.traits(width_), "traits do not fit");
+        require_that(first_.size() == length_.size(), "positions and lengths differ in number");
+        require_that(traits_.size() == first_.size() * distance_.traits(width_),
+                     "the traits do not match the exemplars");
         const auto all = static_cast<std::int64_t>(values_.size());
         for (std::size_t i = 0; i < size(); ++i) {
             require_that(length_[i] >= 0 && first_[i] >= 0 && first_[i] <= all && length_[i] <= all - first_[i],
@@ -148,7 +149,7 @@ class PairSpace final : public Space {
 
     Distance distance_;
     std::size_t width_;
-    std::size_t gone_ = 0;  // values of exemplars that left
+    std::size_t gone_ = 0;  // values of evicted exemplars
     Column<double> values_, traits_;
     Column<std::int64_t> first_, length_;
 };

@@ -1,4 +1,4 @@
-// One record on its way through the exemplars: the nearest so far, and how far it has come.
+// One record compared with the exemplars in their order: the nearest so far, and the position reached.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace anystream::neighbors {
 
-/// One of the nearest so far: where it stands, and how far it is.
+/// One of the nearest so far: its position and its distance.
 struct Near {
     std::int64_t position = 0;
     double distance = 0.0;
 };
 
-/// Everything beside the record that a query needs to go on. Without lists the nearest and the position do.
+/// The state to resume a query, beside the record. Without lists, nearest and position are enough.
 struct QueryState {
     std::vector<Near> nearest;
     std::int64_t position = 0;  // the next exemplar to compare
     std::int64_t steps = 0;     // without lists: position - setup
     std::int64_t list = -1;     // lists visited or skipped so far, -1 before the head is done
-    std::int64_t list_end = 0;  // where the part of the present list that can matter ends
+    std::int64_t list_end = 0;  // the end of the relevant part of the present list
 };
 
 struct QuerySettings {
@@ -59,7 +59,7 @@ class Query {
     /// Throws std::invalid_argument if the state is not one of a query of this gallery.
     void resume(const Gallery& gallery, const QuerySettings& settings, Row x, const QueryState& state);
 
-    /// Leaves one exemplar out, as if it had not been learned; for judging the order on what it was made of. Call it
+    /// Leaves one exemplar out, as if it had not been learned; to judge the order on its own training data. Call it
     /// before `open`.
     void leave_out(std::size_t position) noexcept { left_out_ = position; }
 
@@ -67,7 +67,7 @@ class Query {
     std::size_t compare(const Gallery& gallery, std::size_t last);
     void order_lists(const Gallery& gallery);
     bool enter_next_list(const Gallery& gallery);
-    void look_ahead(const Gallery& gallery);
+    void find_next(const Gallery& gallery);
     [[nodiscard]] double bound(const Gallery& gallery) const;
 
     std::unique_ptr<Probe> probe_;

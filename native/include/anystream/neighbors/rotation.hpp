@@ -1,4 +1,4 @@
-// Euclidean distance of closed contours, least over all circular shifts of one of them.
+// Euclidean distance of closed contours, the minimum over all circular shifts of one of them.
 #pragma once
 
 #include "anystream/neighbors/space.hpp"

@@ -1,8 +1,8 @@
-// Exemplars under one distance, whatever they are: vectors, series, strings.
+// Exemplars under one distance: vectors, series or strings.
 //
 // A record is a row of numbers: features, values in time, or the code points of a text. Rows of vectors and series have
-// one length; those of texts differ. Everything above this line of the house (orders, queries, lists) sees exemplars
-// only through it. Powers order like distances: for Euclidean ones they are squares.
+// one length; those of texts differ. Orders, queries and lists access exemplars only through this interface. Powers
+// have the same order as distances: Euclidean ones are squares.
 #pragma once
 
 #include <cstdint>
@@ -36,19 +36,19 @@ class Probe {
   public:
     virtual ~Probe() = default;
     virtual void open(const Space& space, Row x) = 0;
-    /// Offers the exemplars at positions [first, last) that can matter, `skip` left out; ids decide ties.
+    /// Offers the exemplars at positions [first, last) that can be among the nearest, `skip` left out; ids decide ties.
     virtual void nearest(const Space& space, std::size_t first, std::size_t last, std::span<const std::int64_t> ids,
                          NearestSet& best, std::size_t skip) = 0;
     /// The powers of the exemplars at positions [first, last).
     virtual void powers(const Space& space, std::size_t first, std::size_t last, std::span<double> out) = 0;
-    /// The powers of all exemplars up to a common factor, for heuristics; what cannot be compared is infinite. `out`
-    /// has room for a multiple of kBlockLanes.
+    /// The powers of all exemplars up to a common factor, for heuristics; those that cannot be compared are infinite.
+    /// The size of `out` is a multiple of kBlockLanes.
     virtual void rough_powers(const Space& space, std::span<float> out) = 0;
 };
 
 inline constexpr std::size_t kNothingSkipped = std::numeric_limits<std::size_t>::max();
 
-/// Reading may run concurrently; changing may not run beside anything else.
+/// Const members may run concurrently; members that change it may not run concurrently with any other.
 class Space {
   public:
     virtual ~Space() = default;
@@ -59,7 +59,7 @@ class Space {
     [[nodiscard]] virtual double distance(double power) const noexcept = 0;
     /// Whether the triangle inequality holds between these exemplars and a record `complete` (without missing values).
     [[nodiscard]] virtual bool triangle(bool complete) const noexcept = 0;
-    /// How many exemplars cost about a microsecond: the distance between two looks at the clock.
+    /// How many exemplars take about a microsecond to compare: the interval between two reads of the clock.
     [[nodiscard]] virtual std::size_t stride() const noexcept = 0;
     [[nodiscard]] virtual std::unique_ptr<Probe> probe() const = 0;
 
@@ -74,7 +74,7 @@ class Space {
 
     /// Every array, by name.
     [[nodiscard]] virtual NamedColumns columns() = 0;
-    /// Drops values of exemplars that left, so that the columns hold no more than the exemplars.
+    /// Drops the values of evicted exemplars, so that the columns hold no more than the exemplars.
     virtual void compact() {}
     /// Adopts columns that were set from outside. Throws DamagedModel if they do not fit each other.
     virtual void adopt_columns() = 0;
@@ -87,12 +87,12 @@ class Space {
     virtual void require(Row row) const = 0;
 };
 
-/// Which distance, and what it needs to know.
+/// A distance by name, and its parameters.
 struct Metric {
     std::string name;             // euclidean, manhattan, chebyshev, mixed, dtw, rotation, edit
     std::size_t width = 0;        // of vectors and series
     std::size_t categorical = 0;  // the first columns of mixed records
-    std::size_t band = 0;         // of dtw: how far time may be bent
+    std::size_t band = 0;         // of dtw: the largest shift in time
 };
 
 /// An empty space. Throws std::invalid_argument if the metric has no such name.

@@ -15,7 +15,7 @@
 
 namespace anystream::subspace {
 
-/// Const members may run on any number of threads; others not beside anything else.
+/// Const members may run on any number of threads; other members may not run concurrently with any.
 class Block {
   public:
     /// Rows of floats (dimensions wide) and their classes; ranges are found from them.
@@ -39,7 +39,7 @@ class Block {
 
     /// The mean value of each range, dimension after dimension; NaN for an empty range and for rare categories.
     [[nodiscard]] const std::vector<float>& middles() const noexcept { return middles_; }
-    /// Rows of values in the order of the classes, as far as the block remembers them: the middles of their ranges.
+    /// Rows of values in the order of the classes, as exactly as the block stores them: the middles of their ranges.
     [[nodiscard]] std::vector<float> remembered_values() const;
     /// Rows of codes in the order of the classes, and the classes.
     [[nodiscard]] std::vector<std::uint8_t> codes() const;
@@ -47,13 +47,13 @@ class Block {
     /// The same points among more classes, or renamed ones.
     [[nodiscard]] Block with_classes(std::size_t classes, std::span<const std::int32_t> new_name) const;
     /// The same points with further dimensions, missing in all of them.
-    [[nodiscard]] Block with_features(std::size_t dimensions, std::size_t most_ranges,
+    [[nodiscard]] Block with_features(std::size_t dimensions, std::size_t max_ranges,
                                       const std::vector<std::uint32_t>& categorical) const;
 
     [[nodiscard]] std::size_t own_bytes() const noexcept;
     /// An upper bound of own_bytes.
-    [[nodiscard]] static std::size_t most_bytes(std::size_t points, std::size_t dimensions, std::size_t classes,
-                                                std::size_t ranges, std::size_t categorical);
+    [[nodiscard]] static std::size_t max_bytes(std::size_t points, std::size_t dimensions, std::size_t classes,
+                                               std::size_t ranges, std::size_t categorical);
 
   private:
     void find_middles(std::span<const float> values, std::span<const std::uint8_t> codes);

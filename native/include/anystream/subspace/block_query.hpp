@@ -19,10 +19,10 @@ enum class Failed : std::int32_t { fallback, vote, silent };
 
 /// How dimensions are drawn: by gini^power, or by a power that falls as samples are taken (`adaptive`).
 struct BlockSampling {
-    double power = 1.0;         // 0 unbiased, 0.5 square root, 1 proportional
-    bool adaptive = false;      // 1 for the first 2 samples, 0.5 up to the 50th, then 0
-    double significance = 3.0;  // t
-    std::int64_t fewest = 5;    // n_thresh
+    double power = 1.0;           // 0 unbiased, 0.5 square root, 1 proportional
+    bool adaptive = false;        // 1 for the first 2 samples, 0.5 up to the 50th, then 0
+    double significance = 3.0;    // t
+    std::int64_t min_points = 5;  // n_thresh
     Dominant dominant = Dominant::count;
     Votes votes = Votes::plain;
     Failed failed = Failed::fallback;
@@ -58,7 +58,7 @@ class BlockQuery {
     struct View {
         bool open = false;
         std::vector<std::uint8_t> code;
-        double power = -1.0;  // that the weights were made for
+        double power = -1.0;  // for which the weights were computed
         DimensionWeights weights;
     };
     struct Sampled {
@@ -72,8 +72,8 @@ class BlockQuery {
     [[nodiscard]] const View& look(const Blocks& model, std::size_t b);
     [[nodiscard]] Sampled sample(const Blocks& model, std::size_t b, const View& view, Generator& random);
     [[nodiscard]] Sampled judge(const Blocks& model, const Block& block, std::size_t size) const;
-    void look_for_the_end(const Blocks& model);
-    /// What decides now: successes, or failures if there is no success yet and they may.
+    void check_exhausted(const Blocks& model);
+    /// The votes that decide at present: successes, or failures if there is no success yet and failures may vote.
     [[nodiscard]] const std::vector<double>* deciding() const noexcept;
 
     BlockSampling settings_;

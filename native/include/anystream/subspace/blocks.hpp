@@ -1,9 +1,10 @@
 // The published LOCUST: the blocks that are kept, and the one that is being filled.
 //
-// A block takes part in answers from a sixteenth of its size on (the first one at once) and is built anew whenever its
-// points have doubled, so at least half of what it holds can be found. When it begins to take part, each older block
-// leaves with probability 1 - 2^-lambda: block t is there at time t_c with probability 2^(lambda (t - t_c)), which is
-// what Eq. 10 adds up. (The paper prints 2^-lambda as the probability of leaving; with that Eq. 10 would not hold.)
+// A block is used from a sixteenth of its size on (the first one at once) and is rebuilt whenever its
+// points have doubled, so at least half of its points can be found. When a block is first used, each older block
+// is dropped with probability 1 - 2^-lambda: block t is there at time t_c with probability 2^(lambda (t - t_c)), which
+// is what Eq. 10 adds up. (The paper prints 2^-lambda as the probability of being dropped; with that Eq. 10 would not
+// hold.)
 #pragma once
 
 #include <cstdint>
@@ -18,16 +19,16 @@
 namespace anystream::subspace {
 
 struct BlocksSettings {
-    std::size_t block_size = 20'000;  // at most kMostPoints
+    std::size_t block_size = 20'000;  // at most kMaxPoints
     std::size_t ranges = 10;          // Phi
     double decay = 0.2;               // lambda
-    std::size_t most_blocks = 10;     // q
+    std::size_t max_blocks = 10;      // q
     std::uint64_t seed = 0;
-    std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
+    std::size_t max_bytes = std::numeric_limits<std::size_t>::max();
     std::vector<std::uint32_t> categorical;
 };
 
-/// Const members may run on any number of threads; others not beside anything else.
+/// Const members may run on any number of threads; other members may not run concurrently with any.
 class Blocks {
   public:
     Blocks(BlocksSettings settings, std::size_t dimensions);
@@ -39,9 +40,9 @@ class Blocks {
     /// Blocks in use, r; the newest is the last.
     [[nodiscard]] std::size_t size() const noexcept { return blocks_.size(); }
     [[nodiscard]] const Block& block(std::size_t b) const noexcept { return *blocks_[b]; }
-    /// The only class that any block knows, or -1.
+    /// The only class of all blocks, or -1 if there are more.
     [[nodiscard]] std::int32_t only_class() const noexcept { return only_class_; }
-    /// When a class first came: classes that dominate alike are told apart by it, however they are numbered.
+    /// When a class was first learned: breaks ties between classes, independently of their numbers.
     [[nodiscard]] std::int64_t first_seen(std::size_t c) const noexcept { return first_seen_[c]; }
     [[nodiscard]] std::int64_t seen() const noexcept { return seen_; }
 
@@ -49,7 +50,7 @@ class Blocks {
     void learn(std::span<const double> values, std::span<const std::int32_t> labels);
     void declare_classes(std::size_t classes);
     void add_features(std::size_t dimensions, std::vector<std::uint32_t> categorical);
-    /// Blocks of equal age become one: their points, as far as the blocks remember them, thinned evenly to one block's
+    /// Blocks of equal age become one: their points, as exactly as the blocks store them, thinned evenly to one block's
     /// size. The blocks being filled are closed.
     static Blocks merged(std::span<const Blocks* const> parts, std::span<const std::vector<std::int32_t>> class_maps,
                          std::size_t classes);
@@ -89,18 +90,18 @@ class Blocks {
 
   private:
     [[nodiscard]] std::size_t blocks_that_fit() const;
-    void take_in();
-    void forget_some();
+    void build_open_block();
+    void drop_old_blocks();
     void find_only_class();
 
     BlocksSettings settings_;
     std::size_t dimensions_;
     std::size_t classes_ = 0;
     std::int64_t seen_ = 0;
-    std::int64_t begun_ = 0;                            // blocks that have begun to take part, t_c
+    std::int64_t begun_ = 0;                            // blocks that have been used, t_c
     std::vector<std::shared_ptr<const Block>> blocks_;  // shared with copies: a block never changes
     bool open_in_use_ = false;                          // the last of them is the one being filled
-    std::int64_t built_ = 0;                            // with so many of its points
+    std::int64_t built_ = 0;                            // the number of its points when it was built
     std::vector<float> open_value_;
     std::vector<std::int32_t> open_class_;
     std::vector<std::int64_t> first_seen_;  // (classes,), kNever for one that is only declared

@@ -1,4 +1,4 @@
-// The ranges of one memory after another as two flat arrays: the cuts, and where those of each dimension end.
+// The ranges of several levels or blocks as two flat arrays: the cuts, and where those of each dimension end.
 #pragma once
 
 #include <cmath>
@@ -24,15 +24,15 @@ class CutReader {
   public:
     CutReader(std::span<const float> cut, std::span<const std::int64_t> cut_end) : cut_(cut), cut_end_(cut_end) {}
 
-    [[nodiscard]] Ranges next(std::size_t dimensions, std::size_t most_ranges,
+    [[nodiscard]] Ranges next(std::size_t dimensions, std::size_t max_ranges,
                               const std::vector<std::uint32_t>& categorical) {
-        Ranges ranges(dimensions, most_ranges, categorical);
+        Ranges ranges(dimensions, max_ranges, categorical);
         require(memory_ + dimensions <= cut_end_.size(), "not every feature has ranges");
         for (std::size_t j = 0; j < dimensions; ++j) {
             const std::int64_t end = cut_end_[memory_++];
-            const std::size_t most = (ranges.is_categorical(j) ? kMostRanges : most_ranges) - 1;
+            const std::size_t max_cuts = (ranges.is_categorical(j) ? kMaxRanges : max_ranges) - 1;
             require(end >= static_cast<std::int64_t>(read_) && static_cast<std::size_t>(end) <= cut_.size() &&
-                        static_cast<std::size_t>(end) - read_ <= most,
+                        static_cast<std::size_t>(end) - read_ <= max_cuts,
                     "a feature has too many ranges");
             const auto cuts = cut_.subspan(read_, static_cast<std::size_t>(end) - read_);
             for (std::size_t i = 0; i < cuts.size(); ++i)
@@ -44,7 +44,9 @@ class CutReader {
         return ranges;
     }
 
-    void end() const { require(read_ == cut_.size() && memory_ == cut_end_.size(), "there are limits of no feature"); }
+    void end() const {
+        require(read_ == cut_.size() && memory_ == cut_end_.size(), "there are more limits than the features have");
+    }
 
   private:
     static void require(bool holds, const char* fault) { require_intact(holds, "the ranges", fault); }

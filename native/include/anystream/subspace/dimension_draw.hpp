@@ -1,4 +1,4 @@
-// Drawing dimensions by weight, each at most once: the sampler that all readings of LOCUST share.
+// Drawing dimensions by weight, each at most once: shared by both variants of LOCUST.
 #pragma once
 
 #include <algorithm>

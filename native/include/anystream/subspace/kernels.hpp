@@ -1,4 +1,4 @@
-// What is done to bit sets and codes in the inner loops; one table per ISA level, all with the same results.
+// The inner loops over bit sets and codes; one table per ISA level, all with the same results.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ inline constexpr std::size_t kLimitBlock = 16;  // rows of limits to a multiple 
 struct CodesView {
     const std::uint8_t* query;
     const std::uint8_t* rows;
-    const std::uint8_t* unrelated;  // at a categorical place what different codes count; 0 at a numeric one
+    const std::uint8_t* unrelated;  // the distance of different codes at a categorical position; 0 at a numeric one
     std::size_t size;
 };
 
@@ -26,10 +26,10 @@ struct Kernels {
     std::uint32_t (*count)(const std::uint64_t* a, std::size_t words);
     /// Whether a has a bit that b lacks.
     bool (*exceeds)(const std::uint64_t* a, const std::uint64_t* b, std::size_t words);
-    /// The first `most` points of a bit set, from word `first` on and round to it again, and how far each of them is
-    /// from the query: the differences of the codes that both know added up. Returns how many there are.
+    /// The first `max_points` points of a bit set, from word `first` on and cyclically, and the distance of each from
+    /// the query: the sum of the differences of the codes that both have. Returns their number.
     std::size_t (*distances)(const CodesView& codes, const std::uint64_t* points, std::size_t words, std::size_t first,
-                             std::size_t most, std::uint32_t* place, std::uint32_t* distance);
+                             std::size_t max_points, std::uint32_t* place, std::uint32_t* distance);
     /// code[j] = number of limits below x[j], kMissing for NaN. limits is (rows, size); size a multiple of kLimitBlock.
     void (*codes)(const float* x, const float* limits, std::size_t rows, std::size_t size, std::uint8_t* code);
 };

@@ -1,13 +1,13 @@
 // One level of the default LOCUST: a bounded memory of points, searchable as soon as they are learned.
 //
-// Level l is offered one point in stride^l of the stream, by lot, so levels of equal size reach back ever further: that
-// is the time decay. Points lie in order of arrival, and a place is used again when its point leaves. The oldest point
-// leaves, except that
+// Level l receives one point in stride^l of the stream, at random, so levels of equal size reach further and further
+// back: that is the time decay. Points lie in order of arrival, and a slot is reused when its point is evicted. The
+// oldest point is evicted, except that
 //   - the last `floor` points of a class stay,
-//   - the oldest point of a class that holds more of the places than its share of the stream leaves before it; long
-//     runs of one class then cannot flush what the level remembers of the others.
-// Ranges are found anew when the points have doubled, and then after four times as many insertions as there are places;
-// sooner if a dimension that had one value shows another, which no list could find.
+//   - the oldest point of a class that holds more slots than its share of the stream is evicted before it; long
+//     runs of one class then cannot flush the points of the others.
+// Ranges are computed again when the points have doubled, and then after four times as many insertions as there are
+// places; sooner if a dimension that had one value gets another, which no list could find.
 #pragma once
 
 #include <cstdint>
@@ -19,25 +19,25 @@
 namespace anystream::subspace {
 
 struct LevelShape {
-    std::size_t capacity = 1024;  // points, at most kMostPoints
+    std::size_t capacity = 1024;  // points, at most kMaxPoints
     std::size_t ranges = 8;       // Phi
     std::size_t floor = 2;        // points of a class that cannot be displaced by other classes
     std::vector<std::uint32_t> categorical;
 };
 
-/// Of how many points of the stream each class has had how many; nothing entitles no class to anything.
+/// The points of each class in the stream, and of all classes; if empty, no class has a share.
 struct StreamShares {
     std::span<const std::int64_t> points_of_class;
     std::int64_t points = 0;
 
-    /// Whether `size` of `capacity` places are more than class c's share.
+    /// Whether `size` of `capacity` slots are more than class c's share.
     [[nodiscard]] bool exceeded(std::size_t c, std::size_t size, std::size_t capacity) const noexcept {
         return points > 0 &&
                static_cast<std::int64_t>(size) * points > points_of_class[c] * static_cast<std::int64_t>(capacity);
     }
 };
 
-/// Const members may run on any number of threads; others not beside anything else.
+/// Const members may run on any number of threads; other members may not run concurrently with any.
 class Level {
   public:
     Level(const LevelShape& shape, std::size_t dimensions, std::size_t classes);
@@ -59,17 +59,17 @@ class Level {
         return static_cast<double>(class_size_[c]) / static_cast<double>(size_);
     }
 
-    /// What a list is drawn with: how far its classes diverge from those of the level, times how selective it is.
+    /// The weight of a list in draws: the divergence of its classes from those of the level, times its selectivity.
     [[nodiscard]] double weight(std::size_t list) const;
 
     // -- learning --------------------------------------------------------------------------------------------------
     [[nodiscard]] bool wants(std::int32_t point_class) const noexcept {
         return class_size_[static_cast<std::size_t>(point_class)] < shape_.floor;
     }
-    /// Takes a point (a padded row of floats); arrivals rise.
+    /// Adds a point (a padded row of floats); arrivals ascend.
     void insert(const float* x, std::int32_t point_class, std::int64_t arrival, const StreamShares& shares);
     void declare_classes(std::size_t classes);
-    /// Further dimensions, missing in all points so far.
+    /// Adds dimensions, missing in all points so far.
     void add_features(std::size_t dimensions, std::vector<std::uint32_t> categorical);
 
     // -- storage ---------------------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ class Level {
     [[nodiscard]] std::int64_t size_at_cut() const noexcept { return size_at_cut_; }
     [[nodiscard]] bool surprised() const noexcept { return surprised_; }
     [[nodiscard]] const std::vector<float>& constants() const noexcept { return constant_; }
-    /// The level as it was: points in their places, ranges as they were. The caller has checked all values.
+    /// Restores points and ranges. The caller has checked all values.
     struct Memory {
         std::span<const float> values;
         std::span<const std::int32_t> point_class;
@@ -92,7 +92,7 @@ class Level {
     void restore(const Memory& memory, Ranges ranges);
     [[nodiscard]] std::size_t own_bytes() const noexcept;
     /// An upper bound of own_bytes for a full level.
-    [[nodiscard]] static std::size_t most_bytes(const LevelShape& shape, std::size_t dimensions, std::size_t classes);
+    [[nodiscard]] static std::size_t max_bytes(const LevelShape& shape, std::size_t dimensions, std::size_t classes);
 
   private:
     [[nodiscard]] std::size_t place_for(std::size_t point_class, const StreamShares& shares) const noexcept;
@@ -109,7 +109,7 @@ class Level {
     std::size_t size_ = 0;
     std::int64_t since_cut_ = 0;
     std::int64_t size_at_cut_ = 0;
-    bool surprised_ = false;       // by a second value where there had been one
+    bool surprised_ = false;       // whether a dimension with one value got another
     std::vector<float> constant_;  // (dimensions,) the value of a dimension with one range at the last cut, or NaN
     std::vector<std::uint32_t> single_;  // the dimensions with one range
     Ranges ranges_;

@@ -27,14 +27,14 @@ class LevelQuery {
     static constexpr std::int64_t kRoundSteps = 4;
 
     void open(const Levels& model, const SamplingSettings& settings, std::span<const double> x);
-    /// One sample, in the level that lags most behind its share. False if nothing is left to do.
+    /// One sample, in the level that is furthest behind its share. False if nothing is left to do.
     bool step(const Levels& model);
     std::int64_t advance(const Levels& model, std::int64_t steps, StopWatch* watch) {
         return advance_stepwise(*this, model, steps, watch);
     }
 
     [[nodiscard]] std::int64_t steps() const noexcept { return steps_; }
-    /// No sample is left, or none can change the label: certainly, or as surely as the test was asked to be.
+    /// No sample is left, or none can change the label: with certainty, or with the error probability of the test.
     [[nodiscard]] bool exhausted() const noexcept { return exhausted_; }
     [[nodiscard]] bool certified() const noexcept { return exhausted_; }
     void posterior(const Levels& model, std::span<double> out) const;
@@ -47,11 +47,11 @@ class LevelQuery {
     void prepare(const Levels& model);
     [[nodiscard]] std::size_t next_level(const Levels& model, const std::vector<std::int64_t>& given,
                                          std::int64_t step) const;
-    void look_for_the_end(const Levels& model);
+    void check_exhausted(const Levels& model);
     [[nodiscard]] bool cannot_change(const Levels& model);
     [[nodiscard]] double score(const Levels& model, std::size_t c) const;
 
-    static constexpr std::int64_t kLookEvery = 8;  // samples between two looks whether the rest can matter
+    static constexpr std::int64_t kCheckEvery = 8;  // samples between two checks whether the rest can change the label
 
     SamplingSettings settings_;
     std::int64_t steps_ = 0;

@@ -9,7 +9,7 @@
 
 namespace anystream::subspace {
 
-/// exp(-rate * distance), but never too faint to be compared; from a table while distances are common ones.
+/// exp(-rate * distance), but never 0; from a table for common distances.
 class Fading {
   public:
     explicit Fading(double rate);
@@ -27,14 +27,14 @@ class Fading {
 
 /// How a sample ends and votes. Distances are in ranges, added up over the dimensions.
 struct VoteRule {
-    std::size_t support;  // m: a subspace of so few points is not narrowed further
+    std::size_t support;  // m: a subspace of at most this many points is not narrowed further
     double smoothing;     // a: the weight of the level's class shares in a vote
     Fading kernel;        // the weight of a point, by how much further away than the nearest one it is
-    Fading affinity;      // how loudly the sample speaks, by the distance of its nearest point
-    std::uint32_t apart;  // how far unrelated points are apart
+    Fading affinity;      // the weight of the sample, by the distance of its nearest point
+    std::uint32_t apart;  // the distance of unrelated points
 };
 
-/// A query as a level sees it: the range of each of its values, and what each dimension is drawn with.
+/// A query in a level: the range of each of its values, and the weight of each dimension in draws.
 struct LevelView {
     bool open = false;
     std::vector<std::uint8_t> code;
@@ -60,12 +60,12 @@ struct Vote {
 class LevelSampler {
   public:
     /// Draws dimensions by weight; U is the points that share the query's range in all of them. A dimension that would
-    /// leave none is passed over. Ends when U is of one class or has at most `support` points, or no dimension is left.
+    /// leave none is skipped. Ends when U is of one class or has at most `support` points, or no dimension is left.
     void sample(const Level& level, const LevelView& view, const VoteRule& rule, Generator& random, Vote& vote);
 
   private:
-    static constexpr std::size_t kMostWeighed = 64;  // points of U whose votes are weighed one by one
-    static constexpr std::size_t kLookedAt = 8;      // points of a pure or larger U that are looked at
+    static constexpr std::size_t kMaxWeighed = 64;  // points of U whose votes are weighted one by one
+    static constexpr std::size_t kMaxCompared = 8;  // points of a pure or larger U that are compared
 
     void vote_weighed(const Level& level, const LevelView& view, const VoteRule& rule, const std::uint64_t* points,
                       Vote& vote);
@@ -74,8 +74,8 @@ class LevelSampler {
 
     DimensionDraw draw_;
     std::vector<std::uint64_t> narrowed_[2];
-    std::uint32_t place_[kMostWeighed];     // of points that are looked at
-    std::uint32_t distance_[kMostWeighed];  // from the query
+    std::uint32_t place_[kMaxWeighed];     // of points that are compared
+    std::uint32_t distance_[kMaxWeighed];  // from the query
 };
 
 }  // namespace anystream::subspace

@@ -1,8 +1,8 @@
-// The default LOCUST: levels that reach back ever further, and how far each of them is trusted.
+// The default LOCUST: levels that reach further and further back, and the trust in each of them.
 //
-// Trust is learned: one labelled point in 128 is answered by each level before it is learned, and levels are
-// weighted by exp(-eta * regret) of their discounted logarithmic losses. With a label delay the levels are judged as
-// they stood up to `label_delay` points ago, because that is how old they are when they answer.
+// Trust is learned: one labelled point in 128 is classified by each level before it is learned, and levels are
+// weighted by exp(-eta * regret) of their discounted logarithmic losses. With a label delay copies of the levels are
+// judged that are up to `label_delay` points old, because levels are that old when they classify.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +28,11 @@ struct LevelsSettings {
     std::size_t class_floor = 2;
     std::int64_t label_delay = 0;
     std::uint64_t seed = 0;
-    std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
+    std::size_t max_bytes = std::numeric_limits<std::size_t>::max();
     std::vector<std::uint32_t> categorical;
 };
 
-/// Const members may run on any number of threads; others not beside anything else.
+/// Const members may run on any number of threads; other members may not run concurrently with any.
 class Levels {
   public:
     Levels(LevelsSettings settings, std::size_t dimensions);
@@ -44,11 +44,11 @@ class Levels {
     [[nodiscard]] std::size_t size() const noexcept { return levels_.size(); }
     [[nodiscard]] const Level& level(std::size_t l) const noexcept { return levels_[l]; }
     [[nodiscard]] const VoteRule& rule() const noexcept { return rule_; }
-    /// How far a level is trusted; the weights add up to 1, and a level with too few points has 0.
+    /// The trust in a level; the weights add up to 1, and a level with too few points has 0.
     [[nodiscard]] double weight(std::size_t l) const noexcept { return weight_[l]; }
-    /// Which share of the samples it gets: by the root of its weight.
+    /// Its share of the samples, proportional to the root of its weight.
     [[nodiscard]] double share(std::size_t l) const noexcept { return share_[l]; }
-    /// The only class that any level knows, or -1.
+    /// The only class of all levels, or -1 if there are more.
     [[nodiscard]] std::int32_t only_class() const noexcept { return only_class_; }
     [[nodiscard]] std::int64_t seen() const noexcept { return seen_; }
 
@@ -93,14 +93,14 @@ class Levels {
   private:
     static constexpr int kJudgeBits = 64 - 7;  // one point in 2^7 is judged
     static constexpr std::uint64_t kJudgeSamples = 10;
-    static constexpr std::size_t kFewestPoints = 32;   // a level with fewer is not asked, unless it is the first
-    static constexpr double kEta = 0.2;                // how sharply losses decide
-    static constexpr double kForget = 0.995;           // how fast they are forgotten
-    static constexpr double kEvenShare = 0.1;          // of the weight is spread evenly
-    static constexpr double kLeastProbability = 0.05;  // that a loss is taken from
+    static constexpr std::size_t kMinPoints = 32;    // a level with fewer is not used, unless it is the first
+    static constexpr double kEta = 0.2;              // how sharply losses decide
+    static constexpr double kForget = 0.995;         // how fast they are forgotten
+    static constexpr double kEvenShare = 0.1;        // of the weight is spread evenly
+    static constexpr double kMinProbability = 0.05;  // used in a loss
 
     [[nodiscard]] LevelShape shape() const;
-    /// What the classes are entitled to in level l. The first level is the last moment, whatever that is like.
+    /// The shares of the classes in level l. In the first level, the most recent points, classes have none.
     [[nodiscard]] StreamShares shares(std::size_t l) const noexcept {
         return l == 0 ? StreamShares{} : StreamShares{class_seen_, seen_};
     }
@@ -117,7 +117,7 @@ class Levels {
     std::int64_t seen_ = 0;
     VoteRule rule_;
     std::vector<Level> levels_;
-    std::vector<Level> judged_;             // with a label delay: the levels as they were, not older than it
+    std::vector<Level> judged_;             // with a label delay: copies of the levels, not older than the delay
     std::vector<std::int64_t> class_seen_;  // (classes,) points of each class, ever
     std::vector<double> regret_;
     std::vector<double> weight_, share_;

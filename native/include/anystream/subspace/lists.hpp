@@ -6,7 +6,7 @@
 //   class_count [list][stride]   points of each class in it, |W_ir^j|
 //
 // The lists of dimension j are first_list(j) .. first_list(j + 1) - 1, one per range. A dimension with a single range
-// has none: it cannot tell points apart.
+// has none: it does not separate points.
 #pragma once
 
 #include <atomic>
@@ -18,9 +18,9 @@
 
 namespace anystream::subspace {
 
-inline constexpr std::size_t kMostPoints = 65535;  // of one bit set: counts have 16 bits
+inline constexpr std::size_t kMaxPoints = 65535;  // of one bit set: counts have 16 bits
 
-/// One float per list, computed by whoever asks first. Threads that race compute the same value. A copy starts empty.
+/// One float per list, computed on first use. Threads that race compute the same value. A copy starts empty.
 class WeightCache {
   public:
     WeightCache() = default;
@@ -42,7 +42,7 @@ class WeightCache {
         values_.assign(size, kUnknown);
         used_.store(false, std::memory_order_relaxed);
     }
-    /// Forgets all values. Not beside anything else.
+    /// Clears all values. Not concurrently with any other member.
     void clear() {
         if (used_.load(std::memory_order_relaxed)) resize(values_.size());
     }
@@ -86,15 +86,15 @@ class Lists {
 
     /// Empties the lists and lays them out for `ranges`.
     void lay_out(const Ranges& ranges, std::size_t classes);
-    /// Puts a point into an empty place.
+    /// Puts a point into an empty slot.
     void add(std::size_t point, const std::uint8_t* code, std::int32_t point_class);
-    /// Puts another point into the place of an old one. The two rows of codes may not be the same memory.
+    /// Replaces a point by another in its slot. The two rows of codes may not be the same memory.
     void replace(std::size_t point, const std::uint8_t* old_code, std::int32_t old_class, const std::uint8_t* code,
                  std::int32_t point_class);
-    /// Whether `classes` classes fit without laying out anew.
+    /// Whether `classes` classes fit without a new layout.
     [[nodiscard]] bool has_room_for(std::size_t classes) const noexcept { return classes <= class_stride_; }
 
-    WeightCache weights;  // what a dimension is drawn with; the owner says how it is computed
+    WeightCache weights;  // the weights of dimensions in draws; the owner defines how they are computed
 
     [[nodiscard]] std::size_t own_bytes() const noexcept;
 

@@ -2,7 +2,7 @@
 //
 // Numeric: limits rise, a limit belongs to the range below it, so the code is the number of limits below the value.
 // Categorical: each of the most frequent categories is a range, and the last range takes all others.
-// Values are 32-bit floats throughout; what lies beyond their range counts as their largest.
+// Values are 32-bit floats throughout; values beyond their range count as the largest float.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace anystream::subspace {
 
-inline constexpr std::size_t kMostRanges = 254;  // codes are bytes, and one of them says "missing"
+inline constexpr std::size_t kMaxRanges = 254;  // codes are bytes, and one of them marks a missing value
 
 [[nodiscard]] constexpr std::size_t round_up(std::size_t size, std::size_t block) noexcept {
     return (size + block - 1) / block * block;
@@ -23,7 +23,7 @@ inline constexpr std::size_t kMostRanges = 254;  // codes are bytes, and one of 
 /// A row as floats, padded with NaN to a multiple of kLimitBlock. `out` must have that length.
 void to_floats(const double* x, std::size_t dimensions, float* out) noexcept;
 
-/// Two unrelated values lie so many of n ranges apart on average, rounded: what two different categories count.
+/// The average distance of two unrelated values among n ranges, rounded: the distance of two different categories.
 [[nodiscard]] constexpr std::uint8_t unrelated_ranges(std::size_t n) noexcept {
     const std::size_t mean = (2 * (n * n - 1) + 3 * n) / (6 * n);  // (n^2 - 1) / (3 n)
     return static_cast<std::uint8_t>(mean == 0 ? 1 : mean);
@@ -34,17 +34,17 @@ class Ranges {
   public:
     Ranges() = default;
     /// One range for everything. `categorical` lists the categorical dimensions in rising order.
-    Ranges(std::size_t dimensions, std::size_t most_ranges, std::vector<std::uint32_t> categorical);
+    Ranges(std::size_t dimensions, std::size_t max_ranges, std::vector<std::uint32_t> categorical);
 
     [[nodiscard]] std::size_t dimensions() const noexcept { return dimensions_; }
     /// Length of a row of codes.
     [[nodiscard]] std::size_t code_stride() const noexcept { return round_up(dimensions_, kCodeBlock); }
     /// Length of a row of floats.
     [[nodiscard]] std::size_t float_stride() const noexcept { return round_up(dimensions_, kLimitBlock); }
-    /// How many ranges dimension j has.
+    /// The number of ranges of dimension j.
     [[nodiscard]] std::size_t ranges(std::size_t j) const noexcept { return ranges_[j]; }
     [[nodiscard]] bool is_categorical(std::size_t j) const noexcept { return category_place_[j] >= 0; }
-    /// What different codes count in a distance, a row of code_stride(); 0 at numeric dimensions, where codes are
+    /// The distance of different codes, a row of code_stride(); 0 at numeric dimensions, where codes are
     /// subtracted.
     [[nodiscard]] const std::uint8_t* unrelated() const noexcept { return unrelated_.data(); }
 
@@ -65,8 +65,8 @@ class Ranges {
     void fit_one(std::size_t j, std::vector<std::uint32_t>& keys, std::vector<std::uint32_t>& scratch);
 
     std::size_t dimensions_ = 0;
-    std::size_t most_ranges_ = 0;
-    std::vector<float> limits_;                   // (most_ranges - 1, float_stride), unused ones +inf
+    std::size_t max_ranges_ = 0;
+    std::vector<float> limits_;                   // (max_ranges - 1, float_stride), unused ones +inf
     std::vector<std::uint16_t> ranges_;           // (dimensions,)
     std::vector<std::uint32_t> categorical_;      // the categorical dimensions
     std::vector<std::int32_t> category_place_;    // (dimensions,) place in categorical_, or -1

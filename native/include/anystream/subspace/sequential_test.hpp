@@ -1,12 +1,12 @@
-// When have enough samples spoken? A test that may be looked at after every sample.
+// A sequential test whether enough samples were taken; it may be evaluated after every sample.
 //
 // For each class a the wealth of a gambler who bets that a's mean vote is above every other's: it is multiplied by
 // 1 + lambda * x, where x in [-1, 1] is a's vote minus the largest other vote, weighted by the trust in the memory that
 // the sample came from. If a is not the winner of infinitely many samples, the expected wealth never rises above
-// exp(lambda * drift), where `drift` bounds by how much the memories have been asked in other proportions than their
-// trust demands. So by Ville's inequality the wealth ever reaches classes / error * exp(lambda * drift) with
+// exp(lambda * drift), where `drift` bounds how far the numbers of samples per memory differ from the proportions of
+// their trust. By Ville's inequality the wealth ever reaches classes / error * exp(lambda * drift) with
 // probability at most error / classes: whichever class is announced, it is the wrong one with probability at most
-// `error`, however often one looks. The gambler spreads the stake over several lambdas.
+// `error`, however often it is evaluated. The gambler spreads the stake over several lambdas.
 #pragma once
 
 #include <array>
