@@ -28,7 +28,7 @@ METHODS = (
     Method("DWM-NB", "anystream.drift", lambda m, chunk: m.DynamicWeightedMajority()),
     Method("WCEA, trees", "anystream.drift", lambda m, chunk: m.WCEA(chunk_size=chunk)),
     Method("WCEA, NB", "anystream.drift", lambda m, chunk: m.WCEA(m.GaussianNaiveBayes(), chunk_size=chunk)),
-    Method("SEA, 5 seats", "anystream.drift", lambda m, chunk: m.SEAEnsemble(chunk_size=chunk)),
+    Method("SEA, 5 members", "anystream.drift", lambda m, chunk: m.SEAEnsemble(chunk_size=chunk)),
     Method("SEA, Street-Kim 25", "anystream.drift", lambda m, chunk: m.SEAEnsemble.street_kim(chunk_size=chunk)),
     Method("OnlineTree2 (our reading)", "anystream.drift", lambda m, chunk: m.OnlineTree2()),
     Method("Bayes tree", "anystream.bayes_tree", lambda m, chunk: m.BayesTreeClassifier()),
