@@ -9,14 +9,14 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from anystream.drift import DynamicWeightedMajority, GaussianNaiveBayes
-from anystream.drift.members import new_member
+from anystream.drift.ensemble_members import new_member
 from anystream.streams import RandomRBF
 from reference.drift_ensembles import SlowDynamicWeightedMajority
 
 
 @settings(max_examples=20)
 @given(st.integers(0, 10**6), st.sampled_from([1, 3, 10]), st.sampled_from([0.5, 0.8]))
-def test_learning_in_stretches_equals_learning_record_by_record(seed, period, beta):
+def test_learning_all_records_between_two_tests_at_once_equals_learning_record_by_record(seed, period, beta):
     stream = RandomRBF(concepts=(seed, seed + 1), drifts=(60,), n_classes=3, seed=seed)
     X, y = stream.take(150)
     model = DynamicWeightedMajority(period=period, beta=beta, theta=0.05, max_experts=1000)

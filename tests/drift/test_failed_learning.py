@@ -1,4 +1,4 @@
-"""A call that fails leaves the model as it was before: predictions, pickle, and what it learns afterwards."""
+"""A call that fails does not change the model: its predictions, its pickle, and what it learns afterwards."""
 
 import pickle
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from anystream import BayesTreeClassifier, Budget
 from anystream.drift import WCEA, GaussianNaiveBayes
-from anystream.drift.members import new_member
+from anystream.drift.ensemble_members import new_member
 from anystream.streams import SEA, RandomRBF, Sine
 from reference.drift_ensembles import SlowWCEA
 

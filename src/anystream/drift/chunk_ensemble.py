@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream.drift.columns import pad_columns
-from anystream.drift.member_file import dump_members
-from anystream.drift.members import Member
+from anystream.drift.ensemble_members import Member
+from anystream.drift.ensemble_members.file import dump_members
 from anystream.drift.meta_classifier import SaveableMetaClassifier
 from anystream.drift.pending_records import PendingRecords
 from anystream.estimators.parameters import MAX_INT, check_int

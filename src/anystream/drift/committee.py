@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from anystream.anytime.answer import BatchResult
 from anystream.anytime.budget import Budget
-from anystream.drift.members import Member
+from anystream.drift.ensemble_members import Member
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from anystream.anytime.budget import Budget, BudgetLike
 from anystream.anytime.query import Query
 from anystream.drift.committee import Committee, share_budget
-from anystream.drift.members import AnytimeMember
+from anystream.drift.ensemble_members import AnytimeMember
 
 
 class CommitteeQuery(Query):

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from anystream.drift.ensemble_members import Member
+from anystream.drift.ensemble_members.file import dump_members, restore_members
 from anystream.drift.gaussian_naive_bayes import GaussianNaiveBayes
-from anystream.drift.member_file import dump_members, restore_members
-from anystream.drift.members import Member
 from anystream.drift.meta_classifier import SaveableMetaClassifier
 from anystream.estimators.parameters import MAX_INT, check_float, check_int, check_positive
 from anystream.estimators.saving import ModelState
@@ -34,7 +34,7 @@ class DynamicWeightedMajority(SaveableMetaClassifier):
     period : int, default=10
         Number of records from one change of weights and experts to the next; p in [1]_.
     max_experts : int, default=50
-        Maximum number of experts; the one of lowest weight makes place for a new one.
+        Maximum number of experts; beyond it, a new one replaces the one of lowest weight.
     seed : int, default=0
         Seeds experts that have a `random_state` or `seed` of None.
 
@@ -115,8 +115,10 @@ class DynamicWeightedMajority(SaveableMetaClassifier):
 
     def learn_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Learn records; between two tests the experts only learn, so they get all these records in one call."""
+        # Copies learn, so that the experts can be restored if the call fails. All experts are of one type and have
+        # learned the last record, so either all of them need a copy or none does.
         if self.experts_ and self.experts_[0].needs_copy(len(numbers), n_classes):
-            self.experts_ = tuple(expert.copy() for expert in self.experts_)  # the old ones are restored on errors
+            self.experts_ = tuple(expert.copy() for expert in self.experts_)
         if not self.experts_:
             self._add_expert()
             self._teach(records[:1], numbers[:1], n_classes)
@@ -125,9 +127,9 @@ class DynamicWeightedMajority(SaveableMetaClassifier):
             until_test = self.period - 1 - self.n_records_ % self.period
             if until_test == 0:
                 self._test(records[:1], int(numbers[0]), n_classes)
-            stretch = until_test or self.period
-            self._teach(records[:stretch], numbers[:stretch], n_classes)
-            records, numbers = records[stretch:], numbers[stretch:]
+            n_batch = until_test or self.period  # up to the next test
+            self._teach(records[:n_batch], numbers[:n_batch], n_classes)
+            records, numbers = records[n_batch:], numbers[n_batch:]
 
     def _test(self, record: NDArray[np.float64], truth: int, n_classes: int) -> None:
         """Change weights and experts by their predictions of one record."""

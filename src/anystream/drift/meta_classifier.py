@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from anystream.drift.drift_classifier import DriftClassifier
+from anystream.drift.ensemble_members import Member, allows_nan, new_member
 from anystream.drift.estimator_json import ensemble_parameters_from_json, ensemble_parameters_to_json
-from anystream.drift.members import Member, allows_nan, new_member
 from anystream.estimators.parameters import check_int
 from anystream.estimators.saving import SaveableMixin
 
 
 class MetaClassifier(DriftClassifier, abstract=True):
-    """Classifier with the constructor parameters `estimator`, of which it makes its members, and `seed`."""
+    """Classifier with the constructor parameters `estimator`, whose clones are its members, and `seed`."""
 
     estimator: Any
     seed: int

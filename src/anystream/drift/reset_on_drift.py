@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from anystream.drift.columns import stack_records
 from anystream.drift.detector import DriftDetector, find_river_detector
+from anystream.drift.ensemble_members import Member, MomentsMember
 from anystream.drift.gaussian_naive_bayes import GaussianNaiveBayes
-from anystream.drift.members import Member, MomentsMember
 from anystream.drift.meta_classifier import MetaClassifier
 from anystream.estimators.parameters import check_int
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 from anystream.drift.chunk_ensemble import ChunkEnsemble
-from anystream.drift.member_file import restore_members
-from anystream.drift.members import Member
+from anystream.drift.ensemble_members import Member
+from anystream.drift.ensemble_members.file import restore_members
 from anystream.estimators.parameters import check_choice, check_int
 from anystream.estimators.saving import ModelState
 from anystream.model_file import ModelFile, ModelFileError, require_metadata
@@ -196,7 +196,7 @@ def _replace_worst(
     numbers: NDArray[np.int32],
     n_classes: int,
 ) -> tuple[Member, ...]:
-    """Return the members and the newest one, without the one that has the fewest correct predictions if it is full."""
+    """Return the members and the newest one; if there is no free place, without the least correct of the others."""
     if len(members) < capacity:
         return (*members, newest)
     n_correct = (_predictions(members, records, n_classes) == numbers).sum(axis=1)

@@ -16,8 +16,8 @@ from anystream.drift.chunk_ensemble import ChunkEnsemble
 from anystream.drift.columns import pad_columns, stack_records
 from anystream.drift.committee import Committee
 from anystream.drift.committee_query import CommitteeQuery
-from anystream.drift.member_file import restore_members
-from anystream.drift.members import Member
+from anystream.drift.ensemble_members import Member
+from anystream.drift.ensemble_members.file import restore_members
 from anystream.estimators.merging import MergeableMixin
 from anystream.estimators.parameters import check_int
 from anystream.estimators.saving import ModelState

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anystream.drift.ensemble_members import AnytimeMember, EstimatorMember, Member, MomentsMember, TreeMember
 from anystream.drift.flat_tree import FlatTree
 from anystream.drift.gaussian_moments import GaussianMoments
-from anystream.drift.members import AnytimeMember, EstimatorMember, Member, MomentsMember, TreeMember
 from anystream.estimators.saving import ModelState, find_class, is_saveable
 from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays, require_metadata
 
