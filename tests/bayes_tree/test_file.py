@@ -138,7 +138,7 @@ def test_a_tree_with_a_cycle_ends_with_an_error(saved, child_offsets, tmp_path):
         blob[inner] = 0
 
     path = rewrite(saved[1], tmp_path / "cycle.safetensors", damage)
-    with pytest.raises(ModelFileError, match=r"circle|cycle|hangs in"):
+    with pytest.raises(ModelFileError, match=r"cycle|two places"):
         load(path, mmap=True).predict(labelled(5)[0], budget=10**9)
     with pytest.raises(ModelFileError):
         load(path)

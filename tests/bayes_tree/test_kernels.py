@@ -105,4 +105,4 @@ def test_all_levels_of_this_machine_give_the_same_bits():
 def test_an_unknown_level_raises_an_error(level):
     run = run_at(level)
     assert run.returncode != 0
-    assert f"ANYSTREAM_ISA={level} is no level; use baseline, avx2 or avx512" in run.stderr
+    assert f"ANYSTREAM_ISA={level} is not a level; use baseline, avx2 or avx512" in run.stderr
