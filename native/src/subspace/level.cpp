@@ -92,9 +92,9 @@ void Level::insert(const float* x, std::int32_t point_class, std::int64_t arriva
     if (place == size_) {
         ++size_;
         if (size_ * stride > codes_.capacity()) {  // doubling, but never more than a full level needs
-            const std::size_t room = std::min(shape_.capacity, std::bit_ceil(size_));
-            values_.reserve(room * dimensions_);
-            codes_.reserve(room * stride);
+            const std::size_t capacity = std::min(shape_.capacity, std::bit_ceil(size_));
+            values_.reserve(capacity * dimensions_);
+            codes_.reserve(capacity * stride);
         }
         values_.resize(size_ * dimensions_);
         codes_.resize(size_ * stride);

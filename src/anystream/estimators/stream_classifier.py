@@ -100,13 +100,13 @@ class StreamClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier, abs
 
     def classify_records(self, records: NDArray[np.float64], budget: Budget) -> BatchResult:
         """Classify in one native call on all threads."""
-        model, threads = self.model_, resolve_threads(self.n_jobs)
+        model, threads = self.model_.snapshot(), resolve_threads(self.n_jobs)  # learning may add classes meanwhile
         fill = partial(model.answer, self.query_settings(), records, *budget.limits(), threads)
         return fill_batch(len(records), model.classes, fill)
 
     def staged_proba(self, records: NDArray[np.float64], stages: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
         """Classify in one native call that keeps the probabilities of every stage."""
-        model, threads = self.model_, resolve_threads(self.n_jobs)
+        model, threads = self.model_.snapshot(), resolve_threads(self.n_jobs)  # learning may add classes meanwhile
         fill = partial(model.answer_in_stages, self.query_settings(), records, stages, threads)
         return fill_stages(len(records), len(stages), model.classes, fill)
 
