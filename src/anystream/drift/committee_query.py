@@ -123,3 +123,7 @@ class CommitteeQuery(Query):
 
     def _member_queries(self) -> list[Query]:
         return [query for query in self._queries if query is not None]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The committee instead of the model, which may have learned further chunks since.
+        return CommitteeQuery.resume, (self._classes, self._committee, self._n_chunks, self.state)

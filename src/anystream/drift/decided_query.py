@@ -73,3 +73,6 @@ class DecidedQuery(Query):
     def state(self) -> list[float]:
         """The probabilities."""
         return list(self._proba.tolist())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DecidedQuery, (self._classes, self._proba)  # the model is not needed

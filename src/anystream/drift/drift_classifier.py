@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from anystream.anytime.answer import BatchResult
 from anystream.anytime.budget import Budget
@@ -78,12 +76,6 @@ class DriftClassifier(IncrementalClassifier, abstract=True):
         return record
 
     # -- river -------------------------------------------------------------------------------------------------------
-
-    @property
-    def memory_bytes_(self) -> int:
-        """Size of the pickled model in bytes, which is close to what the model holds in memory."""
-        check_is_fitted(self)
-        return len(pickle.dumps(self))
 
     @property
     def _mutable_attributes(self) -> set[str]:
