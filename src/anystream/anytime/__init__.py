@@ -6,6 +6,7 @@ from anystream.anytime.budget import Budget, BudgetLike
 from anystream.anytime.checks import check_anytime_classifier, yield_anytime_checks
 from anystream.anytime.classifier import AnytimeClassifier
 from anystream.anytime.curve import AnytimeCurve, anytime_curve
+from anystream.anytime.errors import RecordError
 from anystream.anytime.profile import PerformanceProfile, performance_profile
 from anystream.anytime.query import Query
 from anystream.anytime.river import RiverMixin
@@ -19,6 +20,7 @@ __all__ = [
     "BudgetLike",
     "PerformanceProfile",
     "Query",
+    "RecordError",
     "RiverMixin",
     "StopToken",
     "anytime_curve",
