@@ -5,6 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
+from anystream.anytime import BatchResult
+from anystream.drift.decided_query import DecidedQuery
 from anystream.estimators import IncrementalClassifier
 from anystream.estimators.rollback import rollback_on_error
 from anystream.subspace import LocustClassifier
@@ -43,9 +45,17 @@ class FailsOnNine(IncrementalClassifier):
             raise RuntimeError("a record holds a 9")
 
     def classify_records(self, records, budget):
-        raise NotImplementedError
+        shares = np.tile(self.counts_ / self.counts_.sum(), (len(records), 1))
+        return BatchResult(shares, np.zeros(len(records), dtype=np.int64), np.ones(len(records), dtype=np.bool_))
 
-    staged_proba = open_query = resume_query = classify_records
+    def staged_proba(self, records, stages):
+        return (self.classify_records(records, None).proba for _ in stages)
+
+    def open_query(self, record):
+        return DecidedQuery(self.classes_, self.classify_records(record[np.newaxis], None).proba[0])
+
+    def resume_query(self, state):
+        return DecidedQuery.resume(self.classes_, state)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +74,7 @@ def test_a_failure_of_any_way_to_learn_changes_nothing(learn):
     with pytest.raises(RuntimeError, match="holds a 9"):
         learn(model)
     assert pickle.dumps(vars(model)) == before
+    assert model.predict_proba([[1.0]]).tolist() == [[0.5, 0.5]]
     model.partial_fit([[3.0]], ["z"])
     assert model.classes_.tolist() == ["a", "b", "z"]
     assert model.counts_.tolist() == [1, 1, 1]

@@ -61,7 +61,7 @@ class Window:
         return self.records[part], self.labels[part], self.times[part]
 
     def share(self) -> Window:
-        """Return a window with the same records in the same memory; only one of the two may go on to add records."""
+        """Return a window with the same records in the same memory; only one of the two may add records afterwards."""
         twin = Window(self.records, self.labels, self.times)
         twin.start, twin.end = self.start, self.end
         return twin

@@ -62,7 +62,7 @@ class AnsweredRecords(NamedTuple):
     key : array of shape (n,)
         The keys of the records.
     label : array of shape (n,)
-        The likeliest class of each.
+        The most probable class of each record.
     proba : array of shape (n, n_classes)
         Probabilities in the order of `classes`.
     classes : array of shape (n_classes,)
