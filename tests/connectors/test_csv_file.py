@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,10 +10,10 @@ from anystream.connectors.schema import Column, Schema, SchemaError
 from connectors.table_sources import SCHEMA, drain
 
 
-def csv_source(folder, text, **options):
+def csv_source(folder, text, schema=SCHEMA, **options):
     path = folder / "stream.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return CsvSource(path, SCHEMA, **options)
+    return CsvSource(path, schema, **options)
 
 
 def test_csv_cells_become_features_and_labels(tmp_path):
@@ -84,6 +86,18 @@ def test_a_header_that_lacks_a_column_is_refused_at_once(tmp_path):
         csv_source(tmp_path, "id,x,x,colour\n")
     with pytest.raises(SchemaError, match="the input is empty"):
         csv_source(tmp_path, "")
+
+
+def test_a_header_of_many_names_is_checked_in_linear_time(tmp_path):
+    names = [f"c{i}" for i in range(60_000)]
+    wide = Schema(tuple(Column(name) for name in names))
+    started = time.process_time()
+    with pytest.raises(SchemaError, match="has 'c59999' twice"):
+        csv_source(tmp_path, ",".join([*names, "c59999"]), wide)
+    with pytest.raises(SchemaError, match="no column 'c59999', which the model was fitted on") as missing:
+        csv_source(tmp_path, ",".join(names[:-1]), wide)
+    assert len(str(missing.value)) < 1000
+    assert time.process_time() - started < 10  # a quadratic check takes minutes
 
 
 def test_a_file_with_a_header_alone_is_done_and_has_no_records(tmp_path):

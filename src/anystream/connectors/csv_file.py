@@ -17,7 +17,7 @@ from anystream.connectors.cells import EXACT_INT_LIMIT
 from anystream.connectors.lines import MAX_LINE_BYTES, Line, LineReader
 from anystream.connectors.schema import Schema, SchemaError
 from anystream.connectors.text_source import TextSource, reject_line
-from anystream.runtime.records import RejectedRecord
+from anystream.runtime.records import RejectedRecord, shorten
 
 _DELIMITERS = ",;\t|"
 _MAX_QUOTED_LINES = 100  # maximum number of lines in a quoted record
@@ -197,9 +197,11 @@ def _read_header(reader: LineReader, delimiter: str | None) -> tuple[list[str], 
 
 def _check_header(header: list[str], path: Any) -> list[str]:
     names = [name.strip() for name in header]
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise SchemaError(f"{path}: the header has {twice!r} twice; use different names for the columns")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise SchemaError(f"{path}: the header has {shorten(name)!r} twice; use different names for the columns")
+        seen.add(name)
     return names
 
 

@@ -21,6 +21,7 @@ from anystream.connectors.cells import (
     parse_numbers,
     to_category,
 )
+from anystream.runtime.records import shorten
 
 MAX_CATEGORIES = 100
 
@@ -123,7 +124,7 @@ class Schema:
         """
         for name in (label, key, time, *ignore):
             if name is not None and name not in table:
-                raise SchemaError(f"there is no column {name!r}; the table has {', '.join(table)}")
+                raise SchemaError(f"there is no column {name!r}; the table has {shorten(', '.join(table))}")
         others = {label, key, time, *ignore}
         columns = tuple(_infer_column(name, cells) for name, cells in table.items() if name not in others)
         if not columns:
@@ -132,10 +133,11 @@ class Schema:
 
     def require_columns(self, names: Collection[str], path: Any) -> None:
         """Raise `SchemaError` if a table with these column names lacks an input of the model."""
-        if absent := [column.name for column in self.columns if column.name not in names]:
+        known = set(names)
+        if absent := [column.name for column in self.columns if column.name not in known]:
             raise SchemaError(
                 f"{path}: there is no column {absent[0]!r}, which the model was fitted on; the table has "
-                f"{', '.join(names)}"
+                f"{shorten(', '.join(names))}"
             )
 
     def encode(self, table: Mapping[str, Sequence[Any]], n_records: int) -> Encoded:
