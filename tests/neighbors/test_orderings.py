@@ -1,5 +1,7 @@
 """The native orderings equal the plain references."""
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -23,7 +25,8 @@ def labelled_points(draw):
     n, d = draw(st.integers(1, 40)), draw(st.integers(1, 3))
     n_classes = draw(st.integers(1, 4))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    X = rng.integers(0, 8, (n, d)).astype(float) if draw(st.booleans()) else rng.normal(size=(n, d))
+    n_values = draw(st.sampled_from([1, 2, 8, None]))  # few: identical records and equal distances
+    X = rng.normal(size=(n, d)) if n_values is None else rng.integers(0, n_values, (n, d)).astype(float)
     return X, rng.integers(0, n_classes, n), n_classes
 
 
@@ -48,6 +51,15 @@ def test_an_order_is_the_same_permutation_on_any_number_of_threads(case, name):
     order = native_order(name, X, y, n_classes)
     assert sorted(order.tolist()) == list(range(len(X)))
     assert order.tolist() == native_order(name, X, y, n_classes, threads=2).tolist()
+
+
+@pytest.mark.parametrize("name", ["simple_rank", "drop3"])
+def test_identical_records_of_two_classes_take_quadratic_time(name):
+    n = 3000
+    y = np.random.default_rng(0).integers(0, 2, n)
+    start = time.process_time()
+    native_order(name, np.zeros((n, 2)), y, 2)
+    assert time.process_time() - start < 15  # about 1 s; 50 s if each of the n^2 votes cost a scan
 
 
 @pytest.mark.parametrize("name", list(ORDERINGS))

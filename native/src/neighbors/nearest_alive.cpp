@@ -18,6 +18,7 @@ NearestAlive::NearestAlive(const Space& space, std::size_t visible, int threads,
       place_(space.size()),
       list_(space.size() * length_, -1),
       count_(space.size(), 0),
+      tail_(space.size()),
       holders_(space.size()),
       probe_(space.probe()),
       all_(space) {
@@ -27,12 +28,18 @@ NearestAlive::NearestAlive(const Space& space, std::size_t visible, int threads,
     std::vector<std::int64_t> position(n * length_, -1);
     std::vector<double> power(n * length_);
     space.all_nearest(length_, {}, threads, position, power, done, stop);
-    for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t r = 0; r < length_ && position[i * length_ + r] >= 0; ++r) {
-            const auto x = static_cast<std::int32_t>(position[i * length_ + r]);
-            list_[i * length_ + count_[i]++] = x;
-            holders_[static_cast<std::size_t>(x)].push_back(static_cast<std::int32_t>(i));
-        }
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::size_t begin = i * length_, last = begin + length_ - 1;
+        for (std::size_t r = begin; r <= last && position[r] >= 0; ++r)
+            append(i, static_cast<std::int32_t>(position[r]));
+        tail_[i] = {power[last], static_cast<std::int32_t>(position[last]),
+                    position[last] >= 0 && power[begin] == power[last]};
+    }
+}
+
+void NearestAlive::append(std::size_t i, std::int32_t x) {
+    list_[i * length_ + count_[i]++] = x;
+    holders_[static_cast<std::size_t>(x)].push_back(static_cast<std::int32_t>(i));
 }
 
 std::size_t NearestAlive::place_in_list(std::size_t i, std::size_t x) const noexcept {
@@ -67,17 +74,41 @@ void NearestAlive::remove(std::size_t x) {
     }
 }
 
+void NearestAlive::append_tied(std::size_t i) {
+    Tail& tail = tail_[i];
+    probe_->open(all_, all_.row(i));
+    for (auto x = static_cast<std::size_t>(tail.id) + 1; x < place_.size() && count_[i] < length_; ++x) {
+        if (x == i || !alive(x)) continue;
+        double power = 0.0;
+        probe_->powers(all_, x, x + 1, {&power, 1});
+        if (power != tail.power) continue;
+        append(i, static_cast<std::int32_t>(x));
+        tail.id = static_cast<std::int32_t>(x);
+    }
+    tail.tied = count_[i] == length_;
+}
+
 void NearestAlive::fill(std::size_t i) {
+    if (tail_[i].tied) append_tied(i);
+    if (count_[i] >= visible_) return;
     probe_->open(*left_, all_.row(i));
     best_.reset(length_);
     probe_->nearest(*left_, 0, left_->size(), living_, best_,
                     alive(i) ? static_cast<std::size_t>(place_[i]) : kNothingSkipped);
     const std::uint32_t known = count_[i];
     count_[i] = 0;
-    for (const Neighbor& found : best_.found()) {
-        list_[i * length_ + count_[i]] = static_cast<std::int32_t>(found.id);
-        if (count_[i]++ >= known) holders_[static_cast<std::size_t>(found.id)].push_back(static_cast<std::int32_t>(i));
+    const auto found = best_.found();
+    for (const Neighbor& each : found) {
+        const auto x = static_cast<std::int32_t>(each.id);
+        if (count_[i] < known) {
+            list_[i * length_ + count_[i]++] = x;
+        } else {
+            append(i, x);
+        }
     }
+    if (!found.empty())
+        tail_[i] = {found.back().power, static_cast<std::int32_t>(found.back().id),
+                    found.size() == length_ && found.front().power == found.back().power};
 }
 
 }  // namespace anystream::neighbors

@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 #include <tuple>
+#include <utility>
 
 #include "anystream/neighbors/nearest_alive.hpp"
 #include "anystream/neighbors/orderings.hpp"
@@ -32,6 +33,9 @@ Order simple_rank(const Space& space, std::span<const std::int32_t> labels, std:
     std::set<Key> worst;
     for (std::size_t i = 0; i < n; ++i) worst.insert(key(i));
 
+    std::vector<std::int64_t> gained(n, 0);  // by the present removal
+    std::vector<bool> touched(n, false);
+    std::vector<std::size_t> moved;
     Order order(n);
     for (std::size_t place = n; place-- > 0;) {
         if (work.stop != nullptr && work.stop->is_set()) throw std::runtime_error("the ordering was stopped");
@@ -40,14 +44,21 @@ Order simple_rank(const Space& space, std::span<const std::int32_t> labels, std:
         order[place] = static_cast<std::int64_t>(x);
         const auto voters = nearest.seen_by(x);
         nearest.remove(x);
+        moved.clear();
         for (const std::int32_t voter : voters) {
             const auto i = static_cast<std::size_t>(voter);
             for (const std::int32_t next : nearest.nearest(i)) {
                 const auto y = static_cast<std::size_t>(next);
-                worst.erase(key(y));
-                rank[y] += vote(i, y);
-                worst.insert(key(y));
+                if (!touched[y]) moved.push_back(y);
+                touched[y] = true;
+                gained[y] += vote(i, y);
             }
+        }
+        for (const std::size_t y : moved) {  // once each: many may have the same next one
+            worst.erase(key(y));
+            rank[y] += std::exchange(gained[y], 0);
+            worst.insert(key(y));
+            touched[y] = false;
         }
         if (work.done != nullptr) work.done->fetch_add(1, std::memory_order_relaxed);
     }

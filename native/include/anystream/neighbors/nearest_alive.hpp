@@ -3,6 +3,10 @@
 // Each exemplar keeps a list of its nearest remaining others, a few more than are used; when an exemplar is
 // removed, it is deleted from the lists that contain it, and a list that gets too short is filled again by a scan of
 // the remaining ones. A removal costs little, and all of them O(m^2 d) together.
+//
+// Where many exemplars are equally far (identical records, categories without order), all lists hold the same ones and
+// run out together. Such a list goes on behind its last entry, by index, and stops as soon as it is full: an exemplar
+// is then compared once with each other one per distance, not once per filling.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +37,17 @@ class NearestAlive {
     void remove(std::size_t x);
 
   private:
+    /// The last entry of a list when it was filled: every living exemplar behind it is at least as far away.
+    struct Tail {
+        double power = 0.0;
+        std::int32_t id = -1;
+        bool tied = false;  // all entries found were equally far
+    };
+
     void fill(std::size_t i);
+    /// Appends the exemplars that are as far from i as the last one of its list.
+    void append_tied(std::size_t i);
+    void append(std::size_t i, std::int32_t x);
     [[nodiscard]] std::size_t place_in_list(std::size_t i, std::size_t x) const noexcept;
 
     std::size_t visible_, length_;
@@ -42,6 +56,7 @@ class NearestAlive {
     std::vector<std::int64_t> place_;                 // and back; -1 when gone
     std::vector<std::int32_t> list_;                  // (exemplars, length)
     std::vector<std::uint32_t> count_;                // entries of each list
+    std::vector<Tail> tail_;                          // of each list
     std::vector<std::vector<std::int32_t>> holders_;  // the exemplars whose lists contain it
     std::unique_ptr<Probe> probe_;
     NearestSet best_;
