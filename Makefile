@@ -49,7 +49,7 @@ lint: build
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports --verbose --no-cache >build/lint-imports.log 2>&1 || { cat build/lint-imports.log; exit 1; }
-	@$(VENV)/bin/clang-format --dry-run --Werror $$(find native -name '*.[ch]pp' -o -name '*.inc')
+	@$(VENV)/bin/clang-format --dry-run --Werror $$(find native tests -name '*.[ch]pp' -o -name '*.inc')
 	@diff -u src/anystream/_native.pyi build/release/_native.pyi || \
 	    { echo "the stub differs from the build: run 'make stub' and commit it"; exit 1; }
 	@echo "lint: all clean"
@@ -57,7 +57,7 @@ lint: build
 format: $(VENV)/.packages
 	@$(VENV)/bin/ruff check --fix -q . || true
 	@$(VENV)/bin/ruff format -q .
-	@$(VENV)/bin/clang-format -i $$(find native -name '*.[ch]pp' -o -name '*.inc')
+	@$(VENV)/bin/clang-format -i $$(find native tests -name '*.[ch]pp' -o -name '*.inc')
 
 stub: build
 	@cp build/release/_native.pyi src/anystream/_native.pyi
