@@ -158,14 +158,8 @@ std::unique_ptr<ForestHandle> merge(const std::vector<const ForestHandle*>& part
 
 // -- storage --------------------------------------------------------------------------------------------------------
 
-/// Every array by name; if `ordered`, the nodes are laid out in the order in which queries descend.
-nb::dict arrays(const ForestHandle& handle, bool ordered) {
-    SharedForest forest = handle.share();
-    if (ordered) {
-        const nb::gil_scoped_release unlocked;
-        forest = std::make_shared<Forest>(forest->breadth_first());
-    }
-    return arrays_of<Forest>(std::move(forest));
+nb::dict arrays(const ForestHandle& handle) {
+    return arrays_of<Forest>(handle.share());
 }
 
 SharedForest adopt(const ForestSettings& settings, std::size_t dimensions, const nb::dict& given, bool whole) {
@@ -187,7 +181,7 @@ nb::tuple state_of(const ForestHandle& handle) {
     const ForestSettings& s = forest->settings();
     return nb::make_tuple(2, s.fanout, static_cast<int>(s.bandwidth), s.alpha, static_cast<int>(s.inner_variance),
                           s.covariance_block, s.covariance_levels, s.common_scale, forest->dimensions(),
-                          arrays(handle, false));
+                          arrays(handle));
 }
 
 void set_state(ForestHandle& handle, nb::tuple state) {
@@ -295,8 +289,7 @@ void bind_storage(nb::class_<ForestHandle>& bound) {
     bound
         .def_static("from_arrays", &from_arrays, "settings"_a, "dimensions"_a, "arrays"_a, "whole"_a,
                     "A forest over borrowed arrays. With `whole` every index is checked now, else when it is used.")
-        .def("arrays", &arrays, "ordered"_a = false,
-             "Every array of the forest, by name, read-only; `ordered` lays the nodes out as queries descend.")
+        .def("arrays", &arrays, "Every array of the forest, by name, read-only.")
         .def("__getstate__", &state_of)
         .def("__setstate__", &set_state)
         .def(

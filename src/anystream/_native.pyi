@@ -162,10 +162,8 @@ class BayesForest:
         A forest over borrowed arrays. With `whole` every index is checked now, else when it is used.
         """
 
-    def arrays(self, ordered: bool = False) -> dict:
-        """
-        Every array of the forest, by name, read-only; `ordered` lays the nodes out as queries descend.
-        """
+    def arrays(self) -> dict:
+        """Every array of the forest, by name, read-only."""
 
     def __getstate__(self) -> tuple: ...
 

@@ -11,6 +11,7 @@ namespace anystream::bayes_tree {
 namespace {
 
 constexpr std::size_t kGroup = 32;  // records that are refined in rounds together: their frontiers fit a cache
+constexpr std::size_t kMaxGroupClasses = 2048;  // with more classes the frontiers of one record fill it
 
 /// Answers at most kGroup records within the limits, all of them open at once: they advance together, in rounds.
 void answer_group(const ForestBatch& batch, const Limits& limits, std::size_t first, std::size_t last,
@@ -130,7 +131,7 @@ std::span<const double> in_tree_space(const Metric* metric, std::span<const doub
 void answer(const ForestBatch& batch, const Limits& limits, int threads, const AnswerRows& out) {
     if (!limits.interruptible()) return answer_by_steps(batch, limits.steps, threads, out);
     const std::size_t half = (batch.size() + 1) / 2;
-    if (half > kGroup || (thread_count(threads) < 2 && batch.size() > kGroup))
+    if (half > kGroup || batch.classes() > kMaxGroupClasses || (thread_count(threads) < 2 && batch.size() > kGroup))
         return Passes(batch, limits, threads, out).run();
     const std::size_t group = thread_count(threads) < 2 ? kGroup : half;
     parallel_for(batch.size(), group, threads,

@@ -312,19 +312,14 @@ void Forest::write_node(std::size_t node, std::span<const std::int32_t> children
 }
 
 void Forest::write_root(std::size_t point_class) {
-    const NodeHead head(0, root_lanes(), classes(), false);
-    auto& blob = root_blob_.own();
-    if (blob.size() != head.floats(dimensions_)) {  // more classes than lanes: lay out the table again
-        blob.assign(head.floats(dimensions_), 0.0F);
-        for (std::size_t c = 0; c < classes(); ++c)
-            if (c != point_class) write_root(c);
-    }
+    const NodeHead head = root_head(point_class / kRootBlock);
+    const std::size_t lane = point_class % kRootBlock;
+    float* const at = root_blob_.own().data() + head.offset();
     const std::int32_t root = class_root_[point_class];
-    float* child = blob.data() + head.floats(dimensions_) - head.lanes() + point_class;
     if (root == kNothing)
-        write_bits(child, kNothing);
+        write_bits(at + head.floats(dimensions_) - head.lanes() + lane, kNothing);
     else
-        write_lane(head, blob.data(), point_class, root, point_class);
+        write_lane(head, at, lane, root, point_class);
 }
 
 void Forest::assemble(const std::vector<TreeShape>& shapes) {
@@ -374,7 +369,7 @@ void Forest::assemble(const std::vector<TreeShape>& shapes) {
         const auto c = static_cast<std::size_t>(point_class_[i]);
         if (class_count_[c] == 1) root[c] = ~static_cast<std::int32_t>(i);
     }
-    root_blob_.own().clear();
+    root_blob_.own().assign(root_floats(), 0.0F);
     for (std::size_t c = 0; c < classes(); ++c) write_root(c);
     assembled_at_.own()[0] = static_cast<std::int64_t>(records());
     measure_covariances();

@@ -200,51 +200,6 @@ Forest Forest::merged(std::span<const Forest* const> parts, std::span<const std:
     return whole;
 }
 
-Forest Forest::breadth_first() const {
-    std::vector<std::int32_t> order, place(nodes(), kNothing);
-    for (std::size_t c = 0; c < classes(); ++c) {
-        std::size_t next = order.size();
-        if (class_root_[c] >= 0) order.push_back(class_root_[c]);
-        for (; next < order.size(); ++next)
-            for (const std::int32_t child : children(static_cast<std::size_t>(order[next])))
-                if (child >= 0) order.push_back(child);
-    }
-    for (std::size_t i = 0; i < order.size(); ++i)
-        place[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
-
-    const std::size_t d = dimensions_;
-    Forest ordered(*this);
-    auto& blob = ordered.blob_.own();
-    blob.clear();
-    for (std::size_t i = 0; i < order.size(); ++i) {
-        const auto from = static_cast<std::size_t>(order[i]);
-        const NodeHead old(head_[from]);
-        ordered.head_.own()[i] =
-            NodeHead(blob.size(), old.lanes(), old.entries(), old.leaf()).marked(old.covariant()).packed();
-        ordered.covariance_.of_node.own()[i] = covariance_.of_node[from];
-        blob.insert(blob.end(), blob_.data() + old.offset(), blob_.data() + old.offset() + old.floats(d));
-        float* child_bits = blob.data() + blob.size() - old.lanes();
-        for (std::size_t l = 0; l < old.entries(); ++l) {
-            const std::int32_t child = node(from).child(l);
-            if (child >= 0) std::memcpy(child_bits + l, &place[static_cast<std::size_t>(child)], sizeof child);
-        }
-        ordered.node_class_.own()[i] = node_class_[from];
-        ordered.node_count_.own()[i] = node_count_[from];
-        std::copy_n(node_mean_.data() + from * d, d, ordered.node_mean_.own().data() + i * d);
-        std::copy_n(node_scatter_.data() + from * d, d, ordered.node_scatter_.own().data() + i * d);
-        std::copy_n(node_box(from), 2 * d, ordered.node_box_.own().data() + i * 2 * d);
-    }
-    const std::size_t lanes = root_lanes();
-    for (std::size_t c = 0; c < classes(); ++c) {
-        if (class_root_[c] < 0) continue;
-        const std::int32_t root = place[static_cast<std::size_t>(class_root_[c])];
-        ordered.class_root_.own()[c] = root;
-        auto& roots = ordered.root_blob_.own();
-        std::memcpy(roots.data() + roots.size() - lanes + c, &root, sizeof root);
-    }
-    return ordered;
-}
-
 void Forest::check_sizes() const {
     const std::size_t d = dimensions_, n = records(), m = classes(), k = nodes();
     const auto expect = [](const char* name, std::size_t size, std::size_t expected) {
@@ -264,7 +219,7 @@ void Forest::check_sizes() const {
     expect("class_root", class_root_.size(), m);
     expect("kernel_precision", kernel_precision_.size(), m * d);
     expect("kernel_log2_norm", kernel_log2_norm_.size(), m);
-    expect("root_blob", root_blob_.size(), root_lanes() * (2 * d + 3));
+    expect("root_blob", root_blob_.size(), root_floats());
     expect("node_class", node_class_.size(), k);
     expect("node_count", node_count_.size(), k);
     expect("node_mean", node_mean_.size(), k * d);
@@ -298,7 +253,7 @@ void Forest::check_heads() const {
         require(root == kNothing ||
                     (root < 0 ? static_cast<std::size_t>(~root) < records() : static_cast<std::size_t>(root) < nodes()),
                 [&] { return std::string("class " + std::to_string(c) + " has the root " + std::to_string(root)); });
-        require(roots().child(c) == root,
+        require(roots(c / kRootBlock).child(c % kRootBlock) == root,
                 [&] { return std::string("the root table and class " + std::to_string(c) + " name different roots"); });
     }
 }

@@ -11,7 +11,7 @@ namespace anystream::bayes_tree {
 /// The position of an entry.
 struct Forest::Place {
     std::int32_t holder;  // the node that holds it; -1: the root table
-    std::size_t lane;
+    std::size_t lane;     // in the root table: the class
     std::int32_t child;
     std::size_t point_class;
 };
@@ -20,10 +20,11 @@ namespace {
 
 constexpr double kMinMovable = 10.0;  // records: entries of fewer are not moved
 
-std::int64_t class_total(const Forest& forest) {
-    std::int64_t total = 0;
-    for (std::size_t c = 0; c < forest.classes(); ++c) total += forest.class_count(c);
-    return std::max<std::int64_t>(total, 1);
+std::vector<double> class_priors(const Forest& forest) {
+    const auto total = static_cast<double>(std::max<std::size_t>(forest.records(), 1));
+    std::vector<double> prior(forest.classes());
+    for (std::size_t c = 0; c < prior.size(); ++c) prior[c] = static_cast<double>(forest.class_count(c)) / total;
+    return prior;
 }
 
 }  // namespace
@@ -73,18 +74,18 @@ void Forest::write_component(const Place& place, const Component& component) {
     const std::size_t d = dimensions_;
     const bool root = place.holder < 0;
     const NodeHead head =
-        root ? NodeHead(0, root_lanes(), classes(), false) : NodeHead(head_[static_cast<std::size_t>(place.holder)]);
-    float* const at = root ? root_blob_.own().data() : blob_.own().data() + head.offset();
-    const std::size_t lanes = head.lanes();
+        root ? root_head(place.lane / kRootBlock) : NodeHead(head_[static_cast<std::size_t>(place.holder)]);
+    float* const at = (root ? root_blob_ : blob_).own().data() + head.offset();
+    const std::size_t lanes = head.lanes(), lane = root ? place.lane % kRootBlock : place.lane;
     double log2_norm = -0.5 * static_cast<double>(d) * std::log2(2.0 * std::numbers::pi);
     const auto covariance = component.dense();
     for (std::size_t j = 0; j < d; ++j) {
         const auto precision = static_cast<float>(1.0 / std::sqrt(covariance[j * d + j]));
-        at[j * lanes + place.lane] = static_cast<float>(component.mean[j]);
-        at[(d + j) * lanes + place.lane] = precision;
+        at[j * lanes + lane] = static_cast<float>(component.mean[j]);
+        at[(d + j) * lanes + lane] = precision;
         log2_norm += std::log2(static_cast<double>(precision));
     }
-    at[2 * d * lanes + place.lane] = static_cast<float>(log2_norm);
+    at[2 * d * lanes + lane] = static_cast<float>(log2_norm);
     const auto node = static_cast<std::size_t>(place.child);
     if (covariance_.of_node[node] >= 0)
         covariance_.of_node.own()[node] =
@@ -103,9 +104,7 @@ std::vector<std::vector<double>> Forest::maximise_margin(std::size_t levels, con
         label.push_back(point_class_[i]);
         record.push_back(number);
     }
-    std::vector<double> prior(classes());
-    for (std::size_t c = 0; c < classes(); ++c)
-        prior[c] = static_cast<double>(class_count_[c]) / static_cast<double>(class_total(*this));
+    const std::vector<double> prior = class_priors(*this);
 
     std::vector<Place> level;  // E_0: the root entries
     for (std::size_t c = 0; c < classes(); ++c)
@@ -156,7 +155,8 @@ std::vector<double> Forest::train_root_model(const MarginSettings& how, std::siz
         record.resize(max_records);
         std::sort(record.begin(), record.end());
     }
-    std::vector<double> rows(record.size() * d), unknown(d), prior(m);
+    std::vector<double> rows(record.size() * d), unknown(d);
+    const std::vector<double> prior = class_priors(*this);
     std::vector<std::int32_t> label(record.size());
     for (std::size_t i = 0; i < record.size(); ++i) {
         record_in_z(record[i], {rows.data() + i * d, d}, unknown);
@@ -165,7 +165,6 @@ std::vector<double> Forest::train_root_model(const MarginSettings& how, std::siz
     std::vector<Component> components;
     std::size_t populated = 0;
     for (std::size_t c = 0; c < m; ++c) {
-        prior[c] = static_cast<double>(class_count_[c]) / static_cast<double>(class_total(*this));
         Component component;
         component.point_class = static_cast<std::int32_t>(c);
         component.blocks = Blocks::whole(d);

@@ -33,10 +33,12 @@ void Forest::declare_classes(std::size_t count) {
     class_root_.own().resize(count, kNothing);
     kernel_precision_.own().resize(count * d, 1.0F);  // until the class is measured
     kernel_log2_norm_.own().resize(count, 0.0F);
-    for (std::size_t c = before; c < count; ++c) {
-        measure_kernel(c, {}, {});
-        write_root(c);
-    }
+    for (std::size_t c = before; c < count; ++c) measure_kernel(c, {}, {});
+    root_blob_.own().resize(root_floats(), 0.0F);
+    // The block that was not full may have more lanes now: all its entries move.
+    const std::size_t block = before / kRootBlock * kRootBlock;
+    const bool moved = root_lanes(before) < root_lanes(std::min(count, block + kRootBlock));
+    for (std::size_t c = moved ? block : before; c < count; ++c) write_root(c);
 }
 
 void Forest::insert(const double* x, std::int32_t point_class) {

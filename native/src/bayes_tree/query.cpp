@@ -70,10 +70,9 @@ void Query::open(const Forest& forest, const QuerySettings& settings, std::span<
     evaluate_root_model(forest, x.data());
     roots_read_ = false;
 
-    const NodeView roots = forest.roots();
     std::size_t populated = 0;
     for (std::size_t c = 0; c < classes_; ++c) {
-        const std::int32_t root = roots.child(c);
+        const std::int32_t root = forest.class_root(c);
         populated += root != kNothing;
         open_classes_ += root >= 0;
         if (root == kNothing && !vote_.empty()) vote_[c] = kNoVote;
@@ -87,8 +86,8 @@ void Query::open(const Forest& forest, const QuerySettings& settings, std::span<
 void Query::read_roots(const Forest& forest) {
     if (roots_read_) return;
     roots_read_ = true;
-    const NodeView roots = forest.roots();
-    evaluate(forest, roots, 0);
+    for (std::size_t block = 0; block < forest.root_blocks(); ++block)
+        evaluate(forest, forest.roots(block), 0, block * kRootBlock);
     for (std::size_t c = 0; c < classes_; ++c) {  // every class starts at its own origin
         state_[c].origin = std::floor(static_cast<double>(log2_value_[c]));
         above_origin_[c] = log2_value_[c] - static_cast<float>(state_[c].origin);
@@ -102,7 +101,7 @@ void Query::read_roots(const Forest& forest) {
         state.history = {};
         state.since = 0;
         state.sum = 0.0;
-        const std::int32_t root = roots.child(c);
+        const std::int32_t root = forest.class_root(c);
         if (root != kNothing) add_entry(forest, c, root, c);
         state.peak = state.sum;
         if (!settings_.certify) order(c);
@@ -119,20 +118,20 @@ void Query::reserve_lanes(const Forest& forest) {
     value_.resize(lanes);
 }
 
-void Query::evaluate(const Forest& forest, const NodeView& node, std::size_t point_class) {
-    if (missing_) return evaluate_partly(forest, node, point_class);
+void Query::evaluate(const Forest& forest, const NodeView& node, std::size_t point_class, std::size_t first) {
+    if (missing_) return evaluate_partly(forest, node, point_class, first);
     const std::size_t d = x_.size();
     if (node.precision == nullptr) {
         kernels().shared_densities(x_.data(), node.mean, forest.kernel_precision(point_class),
-                                   forest.kernel_log2_norm(point_class), d, node.lanes, log2_value_.data());
+                                   forest.kernel_log2_norm(point_class), d, node.lanes, log2_value_.data() + first);
         return;
     }
     kernels().own_densities(x_.data(), {node.mean, node.precision, node.log2_norm, node.log2_count, node.lanes}, d,
-                            log2_density_.data(), log2_value_.data());
-    if (node.covariant) evaluate_covariances(forest, node);
+                            log2_density_.data() + first, log2_value_.data() + first);
+    if (node.covariant) evaluate_covariances(forest, node, first);
 }
 
-void Query::evaluate_covariances(const Forest& forest, const NodeView& node) {
+void Query::evaluate_covariances(const Forest& forest, const NodeView& node, std::size_t first) {
     const CovarianceTable& table = forest.covariances();
     for (std::size_t l = 0; l < node.entries; ++l) {
         const std::int32_t child = node.child(l);
@@ -141,8 +140,8 @@ void Query::evaluate_covariances(const Forest& forest, const NodeView& node) {
         if (found < 0) continue;
         const auto row = static_cast<std::size_t>(found);
         const float exponent = table.exponent(row, x_.data(), x_.size(), deviation_.data());
-        log2_density_[l] = std::max(table.log2_norm[row] - kHalfLog2E * exponent, kMinLog2);
-        log2_value_[l] = log2_density_[l] + node.log2_count[l];
+        log2_density_[first + l] = std::max(table.log2_norm[row] - kHalfLog2E * exponent, kMinLog2);
+        log2_value_[first + l] = log2_density_[first + l] + node.log2_count[l];
     }
 }
 
@@ -158,7 +157,7 @@ void Query::evaluate_root_model(const Forest& forest, const double* x) {
 
 // A missing dimension is integrated out: it adds nothing to the exponent and nothing to the norm. For such records
 // only the diagonals of covariances are used, and the root model has no vote.
-void Query::evaluate_partly(const Forest& forest, const NodeView& node, std::size_t point_class) {
+void Query::evaluate_partly(const Forest& forest, const NodeView& node, std::size_t point_class, std::size_t first) {
     const std::size_t d = x_.size();
     const float* shared = node.precision == nullptr ? forest.kernel_precision(point_class) : nullptr;
     for (std::size_t l = 0; l < node.entries; ++l) {
@@ -171,8 +170,8 @@ void Query::evaluate_partly(const Forest& forest, const NodeView& node, std::siz
             log2_norm += std::log2(static_cast<double>(precision)) - 0.5 * std::log2(2.0 * std::numbers::pi);
         }
         const auto log2_density = static_cast<float>(log2_norm - 0.5 * std::numbers::log2e * exponent);
-        log2_density_[l] = std::max(log2_density, kMinLog2);
-        log2_value_[l] = log2_density_[l] + (node.log2_count == nullptr ? 0.0F : node.log2_count[l]);
+        log2_density_[first + l] = std::max(log2_density, kMinLog2);
+        log2_value_[first + l] = log2_density_[first + l] + (node.log2_count == nullptr ? 0.0F : node.log2_count[l]);
     }
 }
 
@@ -281,7 +280,7 @@ void Query::replace(const Forest& forest, std::size_t c, const Entry& refined) {
     }
 
     const NodeView node = forest.node(static_cast<std::size_t>(refined.node));
-    evaluate(forest, node, c);
+    evaluate(forest, node, c, 0);
     float highest = kMinLog2;
     for (std::size_t l = 0; l < node.entries; ++l) highest = std::max(highest, log2_value_[l]);
     const bool too_high = highest - static_cast<float>(state.origin) > kMaxAbove;
@@ -416,15 +415,23 @@ void Query::posterior_bounds(std::span<double> out) const {
         sum.add(rest);
         return Scaled::shifted(of.fraction / sum.fraction, of.exponent - sum.exponent);
     };
+    std::vector<Scaled> lower_after(classes_ + 1), upper_after(classes_ + 1);  // sums over the classes from c on
+    for (std::size_t c = classes_; c-- > 0;) {
+        lower_after[c] = lower_after[c + 1];
+        upper_after[c] = upper_after[c + 1];
+        lower_after[c].add(certificate_.lower(c));
+        upper_after[c].add(certificate_.upper(c));
+    }
+    Scaled lower_before, upper_before;
     for (std::size_t c = 0; c < classes_; ++c) {
-        Scaled others_lower, others_upper;
-        for (std::size_t b = 0; b < classes_; ++b) {
-            if (b == c) continue;
-            others_lower.add(certificate_.lower(b));
-            others_upper.add(certificate_.upper(b));
-        }
-        out[2 * c] = share(certificate_.lower(c), others_upper);
-        out[2 * c + 1] = share(certificate_.upper(c), others_lower);
+        const Scaled lower = certificate_.lower(c), upper = certificate_.upper(c);
+        Scaled others_lower = lower_before, others_upper = upper_before;
+        others_lower.add(lower_after[c + 1]);
+        others_upper.add(upper_after[c + 1]);
+        out[2 * c] = share(lower, others_upper);
+        out[2 * c + 1] = share(upper, others_lower);
+        lower_before.add(lower);
+        upper_before.add(upper);
     }
 }
 

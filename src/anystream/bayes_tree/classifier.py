@@ -88,14 +88,15 @@ class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
         Vote of the root model: one Gaussian with full covariance per class, trained by margin maximisation. It decides
         alone before the first step; the trees take over in the first eight steps. From then on its posterior, raised to
         this power, multiplies that of the trees. ``"auto"`` chooses the power on held-out quarters of the training
-        data; with more than 256 features, or fewer than 117 records to choose by, there is no root model.
+        data; with more than 256 features or 1,000 classes, or fewer than 117 records to choose by, there is no root
+        model.
     metric : str or None, default="auto"
         Space in which densities are estimated, learned by `fit`: ``"whiten"``, ``"quantile"``, ``"diagonal"`` (one
         learned weight per feature), ``"quantile+whiten"`` or ``"quantile+diagonal"``;
         `anystream.bayes_tree.metric_learning.learn_metric` describes them. ``"auto"`` tries all of them, and none, on
         held-out quarters of the training data, together with `bandwidth` and `decision` where these are ``"auto"``;
         `recipe_` shows what was chosen. Trying takes longer than building: use ``metric=None, root_model=None`` where
-        fitting must be quick.
+        fitting must be quick. With more than 1,000 classes nothing is tried, and there is no metric.
     budget : int, default=200
         Steps per record for calls without a budget of their own.
     seed : int, default=0
@@ -155,7 +156,7 @@ class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
     """
 
     kind: ClassVar[str] = "bayes-tree"
-    file_version: ClassVar[int] = 3
+    file_version: ClassVar[int] = 4
 
     forest_: _native.BayesForest
     recipe_: ForestRecipe

@@ -79,7 +79,7 @@ def dump_forest(saved: SavedForest) -> ModelState:
     """Return the metadata and arrays from which `read_forest` restores the forest."""
     recipe, metric, forest = saved
     sizes = {"d": forest.dimensions, "classes": forest.classes}
-    flat = forest.arrays(ordered=True)
+    flat = forest.arrays()
     arrays = {name: _reshape(flat[name], spec, sizes) for name, spec in FOREST_ARRAYS.items()}
     if metric is not None:
         arrays |= {f"metric_{field.name}": getattr(metric, field.name) for field in fields(Metric)}

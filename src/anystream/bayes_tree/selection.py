@@ -26,6 +26,7 @@ _STAGES = np.array([0, 1, 2, 5, 10, 20, 50, 100])
 _FIRST_JUDGED = 500  # records that all candidates are judged by
 _MAX_JUDGED = 2000  # records of one quarter
 _ENOUGH_JUDGED = 2000  # records of all quarters; once reached, no further quarter is held out
+_MAX_CLASSES = 1000  # judging a record costs as much as there are classes
 _MIN_RECORDS = 117  # then each quarter has about 30 to judge by; fewer do not tell candidates apart
 _MAX_BUILT, _MIN_BUILT = 20_000, 2000  # records of a forest that is only judged
 _MAX_BUILT_VALUES = 1_500_000  # records x features of such a forest
@@ -46,7 +47,7 @@ def choose(
     Recipes are judged by the mean accuracy over the first 100 steps. The values are chosen one after another: metric,
     bandwidth, decision, root weight; a candidate replaces an earlier one only if it is better. Each of the four
     quarters is held out in turn until enough records have been judged. All candidates are judged by the first records,
-    only the best of them by the others. With too few records, or one class, the defaults stay.
+    only the best of them by the others. With too few records, one class or more than 1,000, the defaults stay.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ def choose(
         Threads; 0 means one per core. The choice does not depend on it.
     """
     default = recipe.decided()
-    if not recipe.undecided or numbers.max() < 1 or len(numbers) < _MIN_RECORDS:
+    if not recipe.undecided or not 1 <= numbers.max() < _MAX_CLASSES or len(numbers) < _MIN_RECORDS:
         return default
     is_open = recipe.undecided.__contains__
     metrics = METRIC_CANDIDATES if is_open("metric") else (recipe.metric,)

@@ -31,7 +31,8 @@ using ForestBatch = Batch<Query, MappedRows>;
 /// Answers every record within the limits. Steps are per record; a deadline and a flag bound the whole call.
 ///
 /// Without a deadline and a flag every record takes its steps in one go. With one of them:
-///   - up to 64 records (32 if there is one thread) are open all at once, each thread's half of them advances together
+///   - up to 64 records (32 if there is one thread) of at most 2,048 classes are open all at once, each thread's half
+///   of them advances together
 ///     in rounds, and rounds grow longer as the queries get deeper;
 ///   - more records are answered in passes over all of them: a shallow pass first, so that every record has an answer,
 ///     then deeper ones that start each record from scratch, as deep as the time left allows.

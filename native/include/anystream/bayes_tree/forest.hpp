@@ -19,12 +19,14 @@
 // Entries of the upper levels may have covariances: `covariance_table.hpp`. A node with such entries is marked in its
 // head, so that all other nodes cost no more.
 //
-// The root table holds one lane per class in the form of an inner node: the root node of the papers.
+// The root table, the root node of the papers, holds one lane per class, in blocks of 64 classes. Each block has the
+// form of an inner node, the last one with as many lanes as it needs: a new class changes no other block.
 //
 // Concurrency: const members may run on any number of threads. Members that change the forest may not run
 // concurrently with any; the owner copies a forest that others still read before it changes it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -68,6 +70,8 @@ struct ForestSettings {
 };
 
 inline constexpr std::int32_t kMaxFanout = 64;
+/// Classes per block of the root table.
+inline constexpr std::size_t kRootBlock = 64;
 /// Standardised values are clamped to this: its square still fits a float.
 inline constexpr double kMaxZ = 1e15;
 /// Variances below this share of the variance of all data are raised to it.
@@ -75,7 +79,7 @@ inline constexpr double kVarianceFloor = 1e-6;
 /// The child of an unused lane, and the root of a class without records.
 inline constexpr std::int32_t kNothing = std::numeric_limits<std::int32_t>::min();
 
-/// Position and layout of a node in the blob, in eight bytes.
+/// Position and layout of a node, or of a block of the root table, in its blob, in eight bytes; at most 255 entries.
 class NodeHead {
   public:
     NodeHead() = default;
@@ -140,8 +144,13 @@ class Forest {
     [[nodiscard]] std::size_t nodes() const noexcept { return head_.size(); }
     [[nodiscard]] std::int64_t class_count(std::size_t c) const noexcept { return class_count_[c]; }
 
-    [[nodiscard]] NodeView roots() const noexcept {
-        return view(NodeHead(0, root_lanes(), classes(), false).marked(!covariance_.empty()), root_blob_.data());
+    /// The node below the root entry of a class, ~record if that is a kernel, or kNothing.
+    [[nodiscard]] std::int32_t class_root(std::size_t c) const noexcept { return class_root_[c]; }
+    [[nodiscard]] std::size_t root_blocks() const noexcept { return (classes() + kRootBlock - 1) / kRootBlock; }
+    /// The root entries of the classes block * kRootBlock and following.
+    [[nodiscard]] NodeView roots(std::size_t block) const noexcept {
+        const NodeHead head = root_head(block).marked(!covariance_.empty());
+        return view(head, root_blob_.data() + head.offset());
     }
     [[nodiscard]] NodeView node(std::size_t i) const noexcept {
         const NodeHead head(head_[i]);
@@ -215,15 +224,18 @@ class Forest {
     /// everything; learning needs it.
     void check() const;
     [[nodiscard]] std::size_t own_bytes() const;
-    /// The same forest, its nodes laid out tree by tree and breadth first, without gaps.
-    [[nodiscard]] Forest breadth_first() const;
     /// The entries of all nodes, node by node.
     [[nodiscard]] TreeEntries entries() const;
     /// The present tree of every class; records are numbered by their position in `points`.
     [[nodiscard]] std::vector<TreeShape> shapes() const;
 
   private:
-    [[nodiscard]] std::size_t root_lanes() const noexcept { return (classes() + 7) / 8 * 8; }
+    [[nodiscard]] static std::size_t root_lanes(std::size_t classes) noexcept { return (classes + 7) / 8 * 8; }
+    [[nodiscard]] std::size_t root_floats() const noexcept { return root_lanes(classes()) * (2 * dimensions_ + 3); }
+    [[nodiscard]] NodeHead root_head(std::size_t block) const noexcept {
+        const std::size_t first = block * kRootBlock, entries = std::min(kRootBlock, classes() - first);
+        return {first * (2 * dimensions_ + 3), root_lanes(entries), entries, false};
+    }
     [[nodiscard]] NodeView view(NodeHead head, const float* at) const noexcept {
         const std::size_t block = dimensions_ * head.lanes();
         if (head.leaf()) return {at, nullptr, nullptr, nullptr, at + block, head.lanes(), head.entries(), false};

@@ -113,9 +113,10 @@ class Query {
 
     [[nodiscard]] std::uint64_t key(float priority, std::int32_t node) const noexcept;
     void reserve_lanes(const Forest& forest);
-    void evaluate(const Forest& forest, const NodeView& node, std::size_t point_class);
-    void evaluate_covariances(const Forest& forest, const NodeView& node);
-    void evaluate_partly(const Forest& forest, const NodeView& node, std::size_t point_class);
+    /// Evaluates the entries of a node or of a block of roots; the results of its lanes begin at `first`.
+    void evaluate(const Forest& forest, const NodeView& node, std::size_t point_class, std::size_t first);
+    void evaluate_covariances(const Forest& forest, const NodeView& node, std::size_t first);
+    void evaluate_partly(const Forest& forest, const NodeView& node, std::size_t point_class, std::size_t first);
     void add_entry(const Forest& forest, std::size_t point_class, std::int32_t child, std::size_t lane);
     void add_kernels(std::size_t point_class, std::size_t first, std::size_t last);
     void rebase(ClassState& state);
