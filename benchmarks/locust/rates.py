@@ -28,7 +28,7 @@ def learn_rate(model: Any, X: NDArray[np.float64], y: NDArray[np.int64], repeats
     for r in range(repeats):
         where = slice(warm + r * part, warm + (r + 1) * part)
         started = time.process_time()
-        model.model_.learn(X[where], numbers[where].astype(np.int32))
+        model.model_.learn(X[where], numbers[where].astype(np.int32), len(classes))
         best = min(best, time.process_time() - started)
     return part / best / 1e3
 

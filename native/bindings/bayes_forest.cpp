@@ -54,14 +54,37 @@ class ForestHandle : public SharedModel<Forest> {
     template <typename Change>
     void change(Change&& change) {
         SharedModel::change([&](Forest& forest) {
-            if (!trusted_) forest.check();
-            trusted_ = true;
+            require_trust(forest);
             change(forest);
         });
     }
+    /// Call it from `SharedModel::change` or `check` only: there is one learner at a time.
+    void require_trust(const Forest& forest) {
+        if (!trusted_) forest.check();
+        trusted_ = true;
+    }
 
   private:
-    bool trusted_;  // behind the mutex
+    bool trusted_;
+};
+
+/// Records of one call of `insert`.
+struct ForestInsertion {
+    ForestHandle& handle;
+    std::span<const double> points;
+    std::span<const std::int32_t> labels;
+    std::size_t dimensions, classes;
+
+    [[nodiscard]] std::size_t size() const noexcept { return labels.size(); }
+    void check(const Forest& forest) const {
+        handle.require_trust(forest);
+        require_features(forest, dimensions);
+        require_classes(labels, std::max(classes, forest.classes()));
+    }
+    void apply(Forest& forest, std::size_t first, std::size_t last) const {
+        if (classes > forest.classes()) forest.declare_classes(classes);
+        for (std::size_t i = first; i < last; ++i) forest.insert(points.data() + i * dimensions, labels[i]);
+    }
 };
 
 // -- learning -------------------------------------------------------------------------------------------------------
@@ -92,17 +115,11 @@ std::unique_ptr<ForestHandle> build(const ForestSettings& settings, Matrix<doubl
     return std::make_unique<ForestHandle>(std::move(forest), true);
 }
 
-void insert(ForestHandle& handle, Matrix<double> points, Vector<std::int32_t> classes_of) {
+void insert(ForestHandle& handle, Matrix<double> points, Vector<std::int32_t> classes_of, std::size_t classes,
+            nb::dict owner, nb::dict attributes) {
     require_equal("length of point_class", classes_of.size(), points.shape(0));
-    const auto values = as_span(points);
-    const auto labels = as_span(classes_of);
-    for (const std::int32_t c : labels)
-        if (c < 0) throw std::invalid_argument("class number " + std::to_string(c) + " is negative");
-    const std::size_t d = points.shape(1);
-    handle.change([&](Forest& forest) {
-        require_features(forest, d);
-        for (std::size_t i = 0; i < labels.size(); ++i) forest.insert(values.data() + i * d, labels[i]);
-    });
+    const ForestInsertion records{handle, as_span(points), as_span(classes_of), points.shape(1), classes};
+    handle.learn(records, Announcement(owner, attributes));
 }
 
 MarginSettings margin_settings(double kappa, double lambda, int iterations, int threads, const StopFlag* stop) {
@@ -261,13 +278,10 @@ void bind_building(nb::class_<ForestHandle>& bound) {
             },
             "settings"_a, "dimensions"_a, "A forest without records.")
         .def_static("merge", &merge, "parts"_a, "class_maps"_a, "classes"_a, "One forest of the records of all parts.")
-        .def("insert", &insert, "points"_a.noconvert(), "point_class"_a.noconvert(), "Add records one by one.")
-        .def(
-            "declare_classes",
-            [](ForestHandle& h, std::size_t classes) {
-                h.change([&](Forest& forest) { forest.declare_classes(classes); });
-            },
-            "classes"_a, "Add classes that have no record yet.")
+        .def("insert", &insert, "points"_a.noconvert(), "point_class"_a.noconvert(), "classes"_a,
+             "owner"_a = nb::dict(), "attributes"_a = nb::dict(),
+             "Add records one by one, all or none. There are `classes` classes from then on; `attributes` are set in "
+             "`owner`, the __dict__ of the classifier, together with the change.")
         .def(
             "add_features",
             [](ForestHandle& h, std::size_t dimensions) {

@@ -1,3 +1,4 @@
+#include "anystream/fork.hpp"
 #include "bindings.hpp"
 
 namespace nb = nanobind;
@@ -5,6 +6,7 @@ namespace nb = nanobind;
 NB_MODULE(_native, m) {
     m.doc() = "The native core of anystream.";
     nb::set_leak_warnings(false);  // a model that is still referenced at exit is not a leak
+    anystream::watch_forks();
     anystream::bindings::bind_errors(m);
     anystream::bindings::bind_stop(m);
     anystream::bindings::bind_bayes_metric(m);

@@ -202,15 +202,28 @@ nb::ndarray<std::int64_t, nb::numpy, nb::ndim<1>, nb::c_contig> order_of_distanc
     return to_numpy(std::move(found));
 }
 
-void insert(GalleryHandle& handle, Vector<double> values, Vector<std::int64_t> first, Vector<std::int32_t> labels) {
+/// Records of one call of `insert`.
+struct GalleryInsertion {
+    Records records;
+    std::span<const std::int32_t> labels;
+    std::size_t classes;
+
+    [[nodiscard]] std::size_t size() const noexcept { return labels.size(); }
+    void check(const Gallery& gallery) const {
+        require_records(gallery.space(), records);
+        require_classes(labels, std::max(classes, gallery.classes()));
+    }
+    void apply(Gallery& gallery, std::size_t first, std::size_t last) const {
+        if (classes > gallery.classes()) gallery.declare_classes(classes);
+        for (std::size_t i = first; i < last; ++i) gallery.insert(records.row(i), labels[i]);
+    }
+};
+
+void insert(GalleryHandle& handle, Vector<double> values, Vector<std::int64_t> first, Vector<std::int32_t> labels,
+            std::size_t classes, nb::dict owner, nb::dict attributes) {
     const Records records = records_of(values, first);
     require_equal("number of labels", labels.size(), records.size());
-    for (const std::int32_t c : as_span(labels))
-        if (c < 0) throw std::invalid_argument("class number " + std::to_string(c) + " is negative");
-    handle.change([&](Gallery& gallery) {
-        require_records(gallery.space(), records);
-        for (std::size_t i = 0; i < records.size(); ++i) gallery.insert(records.row(i), labels.data()[i]);
-    });
+    handle.learn(GalleryInsertion{records, as_span(labels), classes}, Announcement(owner, attributes));
 }
 
 nb::dict arrays(const GalleryHandle& handle) {
@@ -268,14 +281,10 @@ void bind_learning(nb::class_<GalleryHandle>& bound) {
         .def_static("build", &build, "metric"_a, "values"_a.noconvert(), "first"_a.noconvert(), "labels"_a.noconvert(),
                     "order"_a.noconvert(), "serials"_a.noconvert(), "classes"_a, "capacity"_a, "lists"_a, "threads"_a,
                     "The records named by `order`, in that order; with `lists` the first ones become centres of lists.")
-        .def("insert", &insert, "values"_a.noconvert(), "first"_a.noconvert(), "labels"_a.noconvert(),
-             "Learn records one by one: each is placed in the order.")
-        .def(
-            "declare_classes",
-            [](GalleryHandle& h, std::size_t classes) {
-                h.change([&](Gallery& gallery) { gallery.declare_classes(classes); });
-            },
-            "classes"_a, "Add classes that have no exemplar yet.")
+        .def("insert", &insert, "values"_a.noconvert(), "first"_a.noconvert(), "labels"_a.noconvert(), "classes"_a,
+             "owner"_a = nb::dict(), "attributes"_a = nb::dict(),
+             "Learn records one by one, all or none: each is placed in the order. There are `classes` classes from "
+             "then on; `attributes` are set in `owner`, the __dict__ of the classifier, together with the change.")
         .def("add_features", &GalleryHandle::add_features, "width"_a,
              "Add features that are missing in all exemplars so far.");
 }

@@ -6,10 +6,36 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "bound_query.hpp"
 #include "shared_model.hpp"
 
 namespace anystream::bindings {
+
+/// Points of one call of `learn`. A model with `reserve(points, labels, classes)` learns small batches in place.
+template <typename Model>
+struct StreamBatch {
+    std::span<const double> points;
+    std::span<const std::int32_t> labels;
+    std::size_t dimensions, classes;
+
+    [[nodiscard]] std::size_t size() const noexcept { return labels.size(); }
+    void check(const Model& model) const {
+        require_features(model, dimensions);
+        require_classes(labels, std::max(classes, model.classes()));
+    }
+    void reserve(Model& model) const
+        requires requires { model.reserve(points, labels, classes); }
+    {
+        model.reserve(points, labels, classes);
+    }
+    void apply(Model& model, std::size_t first, std::size_t last) const {
+        if (classes > model.classes()) model.declare_classes(classes);
+        model.learn(points.subspan(first * dimensions, (last - first) * dimensions),
+                    labels.subspan(first, last - first));
+    }
+};
 
 /// The calls of a handle that learn and classify; `stream_model_making.hpp` has those that make and store it.
 template <typename Query>
@@ -21,23 +47,17 @@ auto bind_stream_model(nb::module_& m, const char* name, const char* doc) {
     bound
         .def(
             "learn",
-            [](Handle& h, Matrix<double> points, Vector<std::int32_t> labels) {
+            [](Handle& h, Matrix<double> points, Vector<std::int32_t> labels, std::size_t classes, nb::dict owner,
+               nb::dict attributes) {
                 require_equal("length of labels", labels.size(), points.shape(0));
                 require_finite_records(as_span(points));
-                const auto values = as_span(points);
-                const auto classes = as_span(labels);
-                const std::size_t d = points.shape(1);
-                h.change([&](Model& model) {
-                    require_features(model, d);
-                    require_classes(classes, model.classes());
-                    model.learn(values, classes);
-                });
+                const StreamBatch<Model> batch{as_span(points), as_span(labels), points.shape(1), classes};
+                h.learn(batch, Announcement(owner, attributes));
             },
-            "points"_a.noconvert(), "labels"_a.noconvert(), "Learn points one after another.")
-        .def(
-            "declare_classes",
-            [](Handle& h, std::size_t classes) { h.change([&](Model& model) { model.declare_classes(classes); }); },
-            "classes"_a, "Add classes that have no point yet.")
+            "points"_a.noconvert(), "labels"_a.noconvert(), "classes"_a, "owner"_a = nb::dict(),
+            "attributes"_a = nb::dict(),
+            "Learn points one after another, all or none. There are `classes` classes from then on; `attributes` are "
+            "set in `owner`, the __dict__ of the classifier, together with the change.")
         .def(
             "snapshot", [](const Handle& h) { return std::make_unique<Handle>(h.share()); },
             "A handle on the present model, which later learning does not change; both share it until one of them "

@@ -131,11 +131,10 @@ class BayesForest:
     def merge(parts: Sequence[BayesForest], class_maps: Sequence[Sequence[int]], classes: int) -> BayesForest:
         """One forest of the records of all parts."""
 
-    def insert(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], point_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
-        """Add records one by one."""
-
-    def declare_classes(self, classes: int) -> None:
-        """Add classes that have no record yet."""
+    def insert(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], point_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, owner: dict = {}, attributes: dict = {}) -> None:
+        """
+        Add records one by one, all or none. There are `classes` classes from then on; `attributes` are set in `owner`, the __dict__ of the classifier, together with the change.
+        """
 
     def add_features(self, dimensions: int) -> None:
         """Add features that are missing in all records so far."""
@@ -285,11 +284,10 @@ class LocustLevelsQuery:
 class LocustLevels:
     """Levels of points. Many threads may classify while one learns."""
 
-    def learn(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
-        """Learn points one after another."""
-
-    def declare_classes(self, classes: int) -> None:
-        """Add classes that have no point yet."""
+    def learn(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, owner: dict = {}, attributes: dict = {}) -> None:
+        """
+        Learn points one after another, all or none. There are `classes` classes from then on; `attributes` are set in `owner`, the __dict__ of the classifier, together with the change.
+        """
 
     def snapshot(self) -> LocustLevels:
         """
@@ -400,11 +398,10 @@ class LocustBlocksQuery:
 class LocustBlocks:
     """Blocks of points. Many threads may classify while one learns."""
 
-    def learn(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
-        """Learn points one after another."""
-
-    def declare_classes(self, classes: int) -> None:
-        """Add classes that have no point yet."""
+    def learn(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, owner: dict = {}, attributes: dict = {}) -> None:
+        """
+        Learn points one after another, all or none. There are `classes` classes from then on; `attributes` are set in `owner`, the __dict__ of the classifier, together with the change.
+        """
 
     def snapshot(self) -> LocustBlocks:
         """
@@ -524,11 +521,10 @@ class MicroClusterQuery:
 class MicroClusters:
     """Supervised micro-clusters. Many threads may classify while one learns."""
 
-    def learn(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
-        """Learn points one after another."""
-
-    def declare_classes(self, classes: int) -> None:
-        """Add classes that have no point yet."""
+    def learn(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, owner: dict = {}, attributes: dict = {}) -> None:
+        """
+        Learn points one after another, all or none. There are `classes` classes from then on; `attributes` are set in `owner`, the __dict__ of the classifier, together with the change.
+        """
 
     def snapshot(self) -> MicroClusters:
         """
@@ -708,11 +704,10 @@ class NeighborsGallery:
         The records named by `order`, in that order; with `lists` the first ones become centres of lists.
         """
 
-    def insert(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
-        """Learn records one by one: each is placed in the order."""
-
-    def declare_classes(self, classes: int) -> None:
-        """Add classes that have no exemplar yet."""
+    def insert(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, owner: dict = {}, attributes: dict = {}) -> None:
+        """
+        Learn records one by one, all or none: each is placed in the order. There are `classes` classes from then on; `attributes` are set in `owner`, the __dict__ of the classifier, together with the change.
+        """
 
     def add_features(self, width: int) -> None:
         """Add features that are missing in all exemplars so far."""

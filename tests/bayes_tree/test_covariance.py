@@ -88,7 +88,7 @@ def test_entries_above_the_level_with_enough_records_have_their_covariance(seed,
     settings = _native.BayesForestSettings(7, "factor", 0.05, "max", block, levels)
     if inserted:
         forest = _native.BayesForest.empty(settings, d)
-        forest.insert(X, y)
+        forest.insert(X, y, 2)
     else:
         forest = _native.BayesForest.build(settings, X, y, 2, threads=1)
     arrays = forest.arrays()

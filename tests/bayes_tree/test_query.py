@@ -39,7 +39,7 @@ def forests(draw):
     forest = _native.BayesForest.build(settings, X, y, classes, threads=1)
     for _ in range(draw(st.integers(0, 2))):  # scale and bandwidths are computed again whenever the data grew by half
         more, labels = random_records(draw(st.integers(0, 10**6)), -(-len(X) // 2), d, classes, **flags)
-        forest.insert(more, labels)
+        forest.insert(more, labels, forest.classes)
         X, y = np.vstack([X, more]), np.concatenate([y, labels])
     assert forest.arrays()["assembled_at"][0] == len(X)
     return forest, X, y, classes, bandwidth, inner

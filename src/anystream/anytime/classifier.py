@@ -101,8 +101,9 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         started = time.perf_counter()
         limits = (Budget(steps=self.budget) if budget is None else Budget.of(budget)).start()
         check_is_fitted(self)
-        proba, steps, certified = self.classify_records(self.validate_records(X), limits)
-        labels = self.classes_[proba.argmax(axis=1)]
+        model = self.pin()
+        proba, steps, certified = model.classify_records(model.validate_records(X), limits)
+        labels = model.classes_[proba.argmax(axis=1)]
         return Answer(labels, proba, steps, certified, time.perf_counter() - started)
 
     def staged_predict_proba(
@@ -124,12 +125,14 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         check_is_fitted(self)
         steps = check_stages(range(self.budget + 1) if stages is None else stages)
-        yield from self.staged_proba(self.validate_records(X), steps)
+        model = self.pin()
+        yield from model.staged_proba(model.validate_records(X), steps)
 
     def staged_predict(self, X: ArrayLike, *, stages: Sequence[int] | None = None) -> Iterator[NDArray[Any]]:
         """Yield the labels after each of `stages` steps; see `staged_predict_proba`."""
-        for proba in self.staged_predict_proba(X, stages=stages):
-            yield self.classes_[proba.argmax(axis=1)]
+        model = self.pin()
+        for proba in model.staged_predict_proba(X, stages=stages):
+            yield model.classes_[proba.argmax(axis=1)]
 
     # -- single records ----------------------------------------------------------------------------------------------
 
@@ -147,9 +150,23 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             check_is_fitted(self)
         if (x is None) == (state is None):
             raise TypeError("query takes either a record or the state of an earlier query")
-        query = self.resume_query(state) if x is None else self.open_query(self.validate_record(x))
-        query._model = self
+        model = self.pin()
+        query = model.resume_query(state) if x is None else model.open_query(model.validate_record(x))
+        query._model = model
         return query
+
+    # -- other threads ---------------------------------------------------------------------------------------------
+
+    def pin(self) -> Self:
+        """Return a twin for one call that reads: it shares the attributes as they are now.
+
+        Learning in another thread publishes its result by one assignment, of the whole ``__dict__``, which the twin
+        does not see. Only a native model learns in place: it publishes itself, a few records at a time, and appends
+        its new classes to `classes_` before. So read the native model first, and `classes_` after it.
+        """
+        twin = object.__new__(type(self))
+        twin.__dict__ = self.__dict__
+        return twin
 
     # -- validation --------------------------------------------------------------------------------------------------
 

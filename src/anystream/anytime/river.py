@@ -62,6 +62,10 @@ class RiverMixin:
     def memory_bytes_(self) -> int:
         """Bytes that the model holds in memory."""
 
+    @abstractmethod
+    def pin(self) -> Self:
+        """Return a twin for one call that reads, which learning in another thread does not change."""
+
     # -- single records ----------------------------------------------------------------------------------------------
 
     def learn_one(self, x: NamedRecord, y: Any) -> None:
@@ -74,13 +78,17 @@ class RiverMixin:
         """Return the probability of each class seen so far; empty before anything was learned."""
         if not hasattr(self, "classes_"):
             return {}
-        return dict(zip(self.classes_.tolist(), self.proba_one(_as_record(x, self.columns_)), strict=True))
+        model = self.pin()
+        proba = model.proba_one(_as_record(x, model.columns_))
+        return dict(zip(model.classes_[: len(proba)].tolist(), proba, strict=True))
 
     def predict_one(self, x: NamedRecord) -> Any:
         """Return the most probable class; None before anything was learned."""
         if not hasattr(self, "classes_"):
             return None
-        return self.classes_.item(self.classify_one(_as_record(x, self.columns_)))
+        model = self.pin()
+        number = model.classify_one(_as_record(x, model.columns_))
+        return model.classes_.item(number)
 
     # -- mini-batches: data frames -----------------------------------------------------------------------------------
 
@@ -101,8 +109,9 @@ class RiverMixin:
         index = getattr(X, "index", None)
         if not hasattr(self, "classes_"):
             return pd.DataFrame(index=index)
-        proba = self.classify_records(_as_records(X, self.columns_), Budget(steps=self.budget)).proba
-        return pd.DataFrame(proba, index=index, columns=self.classes_.tolist())
+        model = self.pin()
+        proba = model.classify_records(_as_records(X, model.columns_), Budget(steps=model.budget)).proba
+        return pd.DataFrame(proba, index=index, columns=model.classes_[: proba.shape[1]].tolist())
 
     def predict_many(self, X: Any) -> Any:
         """Return the most probable class of each row of a data frame, as a pandas series with the same index."""
@@ -111,8 +120,9 @@ class RiverMixin:
         index = getattr(X, "index", None)
         if not hasattr(self, "classes_"):
             return pd.Series([None] * len(X), index=index, dtype="object")
-        proba = self.classify_records(_as_records(X, self.columns_), Budget(steps=self.budget)).proba
-        return pd.Series(self.classes_[proba.argmax(axis=1)], index=index)
+        model = self.pin()
+        proba = model.classify_records(_as_records(X, model.columns_), Budget(steps=model.budget)).proba
+        return pd.Series(model.classes_[proba.argmax(axis=1)], index=index)
 
     def _columns_with(self, names: Iterable[Hashable]) -> Columns:
         """Return the known columns, or a new dict that has further ones for new names."""

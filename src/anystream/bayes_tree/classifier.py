@@ -23,7 +23,7 @@ from anystream.bayes_tree.metric_learning import learn_metric
 from anystream.bayes_tree.query import BayesTreeQuery
 from anystream.bayes_tree.recipe import ForestRecipe, QueryRecipe, cached_query_settings
 from anystream.bayes_tree.selection import choose
-from anystream.estimators.classifier import IncrementalClassifier
+from anystream.estimators.classifier import IncrementalClassifier, new_classes
 from anystream.estimators.merging import MergeableMixin
 from anystream.estimators.native_batch import fill_batch, fill_stages
 from anystream.estimators.native_query import check_bytes_state
@@ -300,12 +300,19 @@ class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
 
     def learn_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Insert records one by one."""
-        points = map_records(self.metric_, records, resolve_threads(self.n_jobs))
-        self.forest_.declare_classes(n_classes)
-        self.forest_.insert(points, numbers)
+        self.forest_.insert(self._map_records(records), numbers, n_classes)
+
+    def learn_batch(self, records: NDArray[np.float64], numbers: NDArray[np.int32], classes: NDArray[Any]) -> None:
+        """Insert records one by one; the trees set `classes_` together with their own change."""
+        points = self._map_records(records)
+        self.forest_.insert(points, numbers, len(classes), self.__dict__, new_classes(self, classes))
+
+    def _map_records(self, records: NDArray[np.float64]) -> NDArray[np.float64]:
+        return map_records(self.metric_, records, resolve_threads(self.n_jobs))
 
     def add_features(self, n_features: int) -> None:
-        """Add features to the trees; the metric leaves them unchanged."""
+        """Add features to a copy of the trees; the metric leaves them unchanged."""
+        self.forest_ = self.forest_.snapshot()
         if self.metric_ is not None:
             self.metric_ = self.metric_.with_features(n_features)
         self.forest_.add_features(n_features)

@@ -1,4 +1,4 @@
-"""Templates of `fit` and `partial_fit`: validation, column names, class numbers and rollback, written once."""
+"""Templates of `fit` and `partial_fit`: validation, column names, class numbers and drafts, written once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from anystream.anytime.classifier import AnytimeClassifier
 from anystream.anytime.feature_values import check_feature_values
 from anystream.anytime.river import Columns, RiverMixin
+from anystream.estimators.draft import draft_of
 from anystream.estimators.labels import class_numbers, extend_classes
-from anystream.estimators.rollback import rollback_on_error
 
 
 class TrainedClassifier(AnytimeClassifier, abstract=True):
@@ -35,7 +35,7 @@ class TrainedClassifier(AnytimeClassifier, abstract=True):
         """Replace what was learned by these records; ``numbers[i] < n_classes`` is the class of record i.
 
         `columns_` and `n_features_in_` are set already. Assign new values to attributes instead of changing the old
-        ones in place: if this raises, the attributes are restored.
+        ones in place: `self` is a draft here, which replaces the model at the end.
         """
 
     # -- fit ---------------------------------------------------------------------------------------------------------
@@ -51,12 +51,11 @@ class TrainedClassifier(AnytimeClassifier, abstract=True):
             Their classes.
         """
         self.check_parameters()
-        with rollback_on_error(self):
-            records, labels = self.validate_training(X, y, reset=True)
-            self.set_columns()
-            classes, numbers = np.unique(labels, return_inverse=True)
-            self.fit_records(records, numbers.astype(np.int32), len(classes))
-            self.classes_ = classes
+        with draft_of(self) as draft:
+            records, labels = draft.validate_training(X, y, reset=True)
+            draft.set_columns()
+            draft.classes_, numbers = np.unique(labels, return_inverse=True)
+            draft.fit_records(records, numbers.astype(np.int32), len(draft.classes_))
         return self
 
     def snapshot(self) -> Self:
@@ -115,14 +114,25 @@ class IncrementalClassifier(TrainedClassifier, RiverMixin, abstract=True):
     def learn_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Learn records one after another; ``numbers[i] < n_classes``, and `n_classes` never decreases.
 
-        If this raises, the attributes of the model are restored; values that it changed in place must be unchanged.
+        Assign new values to attributes instead of changing the old ones in place: `self` is a draft here, which
+        replaces the model at the end.
         """
 
     def add_features(self, n_features: int) -> None:
         """Extend what was learned to `n_features` features; the new ones are missing in all records so far.
 
-        `columns_` contains the new names already. The default suits models that ignore columns they have not seen.
+        `columns_` contains the new names already. Assign new values to attributes, as in `learn_records`. The default
+        suits models that ignore columns they have not seen.
         """
+
+    def learn_batch(self, records: Any, numbers: NDArray[np.int32], classes: NDArray[Any]) -> None:
+        """Learn records and set `classes_`: all of it or, if this raises, nothing.
+
+        This default does so in a draft. A classifier whose native model learns in place overrides it.
+        """
+        with draft_of(self) as draft:
+            draft.classes_ = classes
+            draft.learn_records(records, numbers, len(classes))
 
     def fit_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Reset the model and learn the records in their order."""
@@ -152,39 +162,44 @@ class IncrementalClassifier(TrainedClassifier, RiverMixin, abstract=True):
         classes : array-like, optional
             Classes that may appear later, so that `classes_` is complete from the start.
         """
-        first = not hasattr(self, "classes_")
         self.check_parameters()
-        with rollback_on_error(self):
-            records, labels = self.validate_training(X, y, reset=first)
-            if first:
-                self.set_columns()
-                self.reset(getattr(self, "n_features_in_", 0))  # texts have no features
-            known = getattr(self, "classes_", None)
-            if classes is not None:
-                known = extend_classes(known, classes)
-            self._learn(records, labels, extend_classes(known, labels))
+        if hasattr(self, "classes_"):
+            records, labels = self.validate_training(X, y, reset=False)
+            self._learn(records, labels, self.classes_ if classes is None else extend_classes(self.classes_, classes))
+            return self
+        with draft_of(self) as draft:
+            records, labels = draft.validate_training(X, y, reset=True)
+            draft.set_columns()
+            draft.reset(getattr(draft, "n_features_in_", 0))  # texts have no features
+            draft._learn(records, labels, None if classes is None else extend_classes(None, classes))
         return self
 
     def learn_columns(self, records: NDArray[np.float64], labels: NDArray[Any], columns: Columns) -> None:
         """Learn records of river's surface, whose features may be new; see `RiverMixin`."""
+        if columns is getattr(self, "columns_", None):
+            self._learn(records, labels, self.classes_, by_appearance=True)
+            return
         first = not hasattr(self, "classes_")
         if first:
             self.check_parameters()
-        with rollback_on_error(self):
+        with draft_of(self) as draft:
+            draft.columns_ = columns
+            draft.n_features_in_ = len(columns)
+            draft.__dict__.pop("feature_names_in_", None)
             if first:
-                self.columns_ = columns
-                self.n_features_in_ = len(columns)
-                self.reset(len(columns))
-            elif columns is not self.columns_:
-                self.columns_ = columns
-                self.add_features(len(columns))
-                self.n_features_in_ = len(columns)
-                self.__dict__.pop("feature_names_in_", None)
-            # By appearance, so that a batch and its records one by one give the classes the same numbers.
-            known = extend_classes(getattr(self, "classes_", None), labels, by_appearance=True)
-            self._learn(records, labels, known)
+                draft.reset(len(columns))
+            else:
+                draft.add_features(len(columns))
+            draft._learn(records, labels, None if first else draft.classes_, by_appearance=True)
 
-    def _learn(self, records: Any, labels: NDArray[Any], classes: NDArray[Any]) -> None:
-        # The classes come first: a thread that classifies meanwhile then has a label for every column of proba.
-        self.classes_ = classes
-        self.learn_records(records, class_numbers(classes, labels), len(classes))
+    def _learn(
+        self, records: Any, labels: NDArray[Any], known: NDArray[Any] | None, *, by_appearance: bool = False
+    ) -> None:
+        # By appearance, a batch and its records one by one give the classes the same numbers.
+        classes = extend_classes(known, labels, by_appearance=by_appearance)
+        self.learn_batch(records, class_numbers(classes, labels), classes)
+
+
+def new_classes(model: TrainedClassifier, classes: NDArray[Any]) -> dict[str, Any]:
+    """Return the attributes that a native model sets when it learns these classes; none if there is no new class."""
+    return {} if classes is model.__dict__.get("classes_") else {"classes_": classes}

@@ -14,7 +14,7 @@ from anystream._native import ModelFileError
 from anystream.anytime.answer import BatchResult
 from anystream.anytime.budget import Budget
 from anystream.anytime.query import Query
-from anystream.estimators.classifier import IncrementalClassifier
+from anystream.estimators.classifier import IncrementalClassifier, new_classes
 from anystream.estimators.merging import MergeableMixin
 from anystream.estimators.native_batch import fill_batch, fill_stages
 from anystream.estimators.native_query import BytesQuery, check_bytes_state
@@ -76,11 +76,16 @@ class StreamClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier, abs
     def learn_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Learn points in the native model."""
         self.check_points(records)
-        self.model_.declare_classes(n_classes)
-        self.model_.learn(records, numbers)
+        self.model_.learn(records, numbers, n_classes)
+
+    def learn_batch(self, records: NDArray[np.float64], numbers: NDArray[np.int32], classes: NDArray[Any]) -> None:
+        """Learn points in the native model, which sets `classes_` together with its own change."""
+        self.check_points(records)
+        self.model_.learn(records, numbers, len(classes), self.__dict__, new_classes(self, classes))
 
     def add_features(self, n_features: int) -> None:
-        """Add features to the native model."""
+        """Add features to a copy of the native model."""
+        self.model_ = self.model_.snapshot()
         self.model_.add_features(n_features)
 
     def merge_states(self, models: Sequence[Self], class_maps: Sequence[NDArray[np.int32]]) -> None:

@@ -123,23 +123,20 @@ class CallableExemplars:
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
-    def insert(self, records: Sequence[Any], labels: NDArray[np.int32]) -> None:
-        """Learn records one by one; each is compared with an exemplar before anything changes."""
-        content, n_classes = self.content, self.n_classes
+    def insert(self, records: Sequence[Any], labels: NDArray[np.int32], n_classes: int) -> None:
+        """Learn records one by one, and extend the probabilities to `n_classes` classes.
+
+        Each record is compared with an exemplar before anything changes.
+        """
+        content = self.content
         for record in records:
             if len(content):
                 measure_distance(self.metric, record, content.records[0])
         for record, label in zip(records, labels.tolist(), strict=True):
             content = content.append(record, label)
-            n_classes = max(n_classes, label + 1)
             if self.capacity and len(content) > self.capacity:
                 content = content.evict_oldest()
-        self.n_classes = n_classes  # first: a thread that classifies meanwhile has a column for every label
-        self.content = content
-
-    def declare_classes(self, n_classes: int) -> None:
-        """Extend the probabilities to `n_classes` classes, of which some may have no exemplars yet."""
-        self.n_classes = max(self.n_classes, n_classes)
+        self.n_classes, self.content = max(self.n_classes, n_classes), content
 
     def add_features(self, n_features: int) -> None:
         """Raise ValueError: the records have no features."""

@@ -14,7 +14,7 @@ from anystream.anytime.budget import Budget
 from anystream.anytime.profile import PerformanceProfile
 from anystream.anytime.query import Query
 from anystream.anytime.stages import check_stages
-from anystream.estimators.classifier import IncrementalClassifier
+from anystream.estimators.classifier import IncrementalClassifier, new_classes
 from anystream.estimators.merging import MergeableMixin
 from anystream.estimators.parameters import check_int, resolve_threads
 from anystream.estimators.saving import ModelState, SaveableMixin, name_file_in_errors
@@ -23,7 +23,7 @@ from anystream.neighbors.categories import encode_categories, encode_named_recor
 from anystream.neighbors.distances import DISTANCES, Distance, MixedDistance, get_distance_class, make_distance
 from anystream.neighbors.exemplars import Exemplars
 from anystream.neighbors.file import dump_exemplars, dump_trimmed_profile, read_exemplars, read_trimmed_profile
-from anystream.neighbors.fitting import fit_exemplars, insert_records, start_exemplars
+from anystream.neighbors.fitting import count_until_reordered, fit_exemplars, insert_records, start_exemplars
 from anystream.neighbors.merging import merge_exemplars
 from anystream.neighbors.profile import doubling_stages, pool_profiles
 from anystream.neighbors.query import NeighborsQuery
@@ -191,21 +191,30 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
         self.recipe_ = recipe
 
     def learn_records(self, records: Any, numbers: NDArray[np.int32], n_classes: int) -> None:
-        """Insert records one by one."""
+        """Insert records one by one into a copy of the exemplars."""
         recipe, threads = self.recipe_, resolve_threads(self.n_jobs)
         if hasattr(self, "exemplars_"):
-            insert_records(recipe, self.exemplars_, records, numbers, threads)
+            exemplars = self.exemplars_.snapshot()
         else:
             exemplars = start_exemplars(recipe, records[:1], numbers[:1], n_classes, threads)
-            insert_records(recipe, exemplars, records[1:], numbers[1:], threads)
-            self.exemplars_ = exemplars
-        self.exemplars_.declare_classes(n_classes)
+            records, numbers = records[1:], numbers[1:]
+        insert_records(recipe, exemplars, records, numbers, n_classes, threads)
+        self.exemplars_ = exemplars
+
+    def learn_batch(self, records: Any, numbers: NDArray[np.int32], classes: NDArray[Any]) -> None:
+        """Insert records one by one: in place, unless the exemplars are in Python or will be ordered again."""
+        exemplars = vars(self).get("exemplars_")
+        if isinstance(exemplars, Exemplars) and count_until_reordered(exemplars) > len(numbers):
+            encoded = exemplars.distance.transform(records)
+            exemplars.insert(encoded, numbers, len(classes), self.__dict__, new_classes(self, classes))
+        else:
+            super().learn_batch(records, numbers, classes)
 
     def add_features(self, n_features: int) -> None:
-        """Add features to the exemplars; only the norms support it."""
-        recipe = self._resolve_recipe(n_features)
-        self.exemplars_.add_features(n_features)
-        self.recipe_ = recipe
+        """Add features to a copy of the exemplars; only the norms support it."""
+        recipe, exemplars = self._resolve_recipe(n_features), self.exemplars_.snapshot()
+        exemplars.add_features(n_features)
+        self.exemplars_, self.recipe_ = exemplars, recipe
 
     def merge_states(self, models: Sequence[Self], class_maps: Sequence[NDArray[np.int32]]) -> None:
         """Interleave the orders of the models; the capacity is that of the first."""

@@ -146,13 +146,19 @@ class Exemplars:
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
-    def insert(self, encoded: Any, labels: NDArray[np.int32]) -> None:
-        """Learn encoded records one by one."""
-        self.gallery.insert(*self.distance.pack(encoded), labels)
+    def insert(
+        self,
+        encoded: Any,
+        labels: NDArray[np.int32],
+        n_classes: int,
+        owner: dict[str, Any] | None = None,
+        attributes: dict[str, Any] | None = None,
+    ) -> None:
+        """Learn encoded records one by one, all or none, and extend the probabilities to `n_classes` classes.
 
-    def declare_classes(self, n_classes: int) -> None:
-        """Extend the probabilities to `n_classes` classes, of which some may have no exemplars yet."""
-        self.gallery.declare_classes(n_classes)
+        `attributes` are set in `owner`, the ``__dict__`` of the classifier, together with the change.
+        """
+        self.gallery.insert(*self.distance.pack(encoded), labels, n_classes, owner or {}, attributes or {})
 
     def add_features(self, n_features: int) -> None:
         """Extend the exemplars to `n_features` features; the new ones are missing in all of them."""

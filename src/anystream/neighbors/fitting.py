@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from anystream.anytime.profile import PerformanceProfile
 from anystream.neighbors.callable_exemplars import CallableExemplars
+from anystream.neighbors.exemplars import Exemplars
 from anystream.neighbors.profile import doubling_stages
 from anystream.neighbors.recipe import NeighborsRecipe
 from anystream.neighbors.training_set import (
@@ -77,24 +79,30 @@ def start_exemplars(recipe: NeighborsRecipe, record: Any, label: Labels, n_class
     return make_training_set(recipe, record, label, n_classes, threads).build(np.zeros(1, dtype=np.int64))
 
 
+def count_until_reordered(exemplars: Exemplars) -> float:
+    """Return the number of insertions after which `insert_records` orders the exemplars again; infinity for never."""
+    size = len(exemplars)
+    doubled = max(MIN_REORDERED, 2 ** size.bit_length())
+    max_reordered = min(MAX_REORDERED[exemplars.record_type], exemplars.capacity or doubled)
+    return math.inf if doubled > max_reordered else doubled - size
+
+
 def insert_records(
-    recipe: NeighborsRecipe, exemplars: AnyExemplars, records: Any, labels: Labels, threads: int
+    recipe: NeighborsRecipe, exemplars: AnyExemplars, records: Any, labels: Labels, n_classes: int, threads: int
 ) -> None:
     """Insert records one by one; while there are few exemplars, order them again whenever their number doubles."""
     if isinstance(exemplars, CallableExemplars):
-        exemplars.insert(records, labels)
+        exemplars.insert(records, labels, n_classes)
         return
     distance = exemplars.distance
-    encoded = distance.transform(records)  # an invalid record is detected before anything changes
-    max_reordered = MAX_REORDERED[distance.record_type]
+    encoded = distance.transform(records)
     start = 0
     while start < len(labels):
-        size = len(exemplars)
-        doubled = max(MIN_REORDERED, 2 ** size.bit_length())
-        end = len(labels) if doubled > max_reordered else min(len(labels), start + doubled - size)
-        exemplars.insert(encoded[start:end], labels[start:end])
-        if len(exemplars) == doubled <= max_reordered:
-            training = EncodedTrainingSet(recipe, exemplars.export(), exemplars.n_classes, threads, distance)
+        until_reordered = count_until_reordered(exemplars)
+        end = int(min(len(labels), start + until_reordered))
+        exemplars.insert(encoded[start:end], labels[start:end], n_classes)
+        if end - start == until_reordered:
+            training = EncodedTrainingSet(recipe, exemplars.export(), n_classes, threads, distance)
             exemplars.gallery = training.build(training.order_all()).gallery
         start = end
 

@@ -30,7 +30,8 @@ class LocustBase(StreamClassifier, abstract=True):
         check_categories(points, self.categorical_columns())
 
     def add_features(self, n_features: int) -> None:
-        """Add features to the native model; new columns may be categorical."""
+        """Add features to a copy of the native model; new columns may be categorical."""
+        self.model_ = self.model_.snapshot()
         self.model_.add_features(n_features, self.categorical_columns())
 
 

@@ -8,24 +8,38 @@ import pytest
 from anystream.anytime import BatchResult
 from anystream.drift.decided_query import DecidedQuery
 from anystream.estimators import IncrementalClassifier
-from anystream.estimators.rollback import rollback_on_error
+from anystream.estimators.draft import draft_of
 from anystream.subspace import LocustClassifier
 
 
-def test_attributes_are_restored_added_and_removed_ones_included():
+def test_a_draft_that_fails_changes_no_attribute():
     model = LocustClassifier()
     model.kept, model.removed = 1, 2
 
     def change_and_fail():
-        with rollback_on_error(model):
-            model.kept, model.added = 3, 4
-            del model.removed
+        with draft_of(model) as draft:
+            draft.kept, draft.added = 3, 4
+            del draft.removed
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         change_and_fail()
     assert (model.kept, model.removed) == (1, 2)
     assert not hasattr(model, "added")
+
+
+def test_a_draft_is_published_whole_and_keeps_parameters_that_were_set_meanwhile():
+    model = LocustClassifier(budget=3)
+    model.kept, model.removed = 1, 2
+    reader = model.pin()
+    with draft_of(model) as draft:
+        draft.kept, draft.added = 3, 4
+        del draft.removed
+        model.set_params(budget=7)
+        assert (model.kept, model.removed) == (1, 2)
+    assert (model.kept, model.added, model.budget) == (3, 4, 7)
+    assert not hasattr(model, "removed")
+    assert (reader.kept, reader.removed) == (1, 2)
 
 
 class FailsOnNine(IncrementalClassifier):
