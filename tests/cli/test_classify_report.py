@@ -112,11 +112,22 @@ def overwrite_array(path, name, byte):
     path.write_bytes(content)
 
 
+@pytest.mark.parametrize("options", [(), ("--mmap",)])
+def test_a_changed_bit_of_the_model_is_found_before_the_first_record(home, options):
+    model = home / "model.safetensors"
+    data = bytearray(model.read_bytes())
+    data[len(data) // 2] ^= 1
+    model.write_bytes(data)
+    for command in ("classify", "evaluate"):
+        done = run_program(command, "model.safetensors", "test.csv", *options, cwd=home)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("anystream: model.safetensors: array ")
+        assert "differs from its checksum" in done.stderr
+
+
 def test_a_damaged_model_ends_the_run_with_its_error(home):
-    overwrite_array(
-        home / "model.safetensors", "blob", 0x7F
-    )  # the children of all nodes: found when a query gets there
-    done = run_program("classify", "model.safetensors", "test.csv", cwd=home)
+    overwrite_array(home / "model.safetensors", "blob", 0x7F)  # the children of all nodes, found by a query
+    done = run_program("classify", "model.safetensors", "test.csv", "--mmap", "--no-verify", cwd=home)
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith("anystream: ")

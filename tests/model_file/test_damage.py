@@ -49,23 +49,30 @@ def test_a_flip_in_the_header_is_rejected_or_changes_nothing(small):
     assert 0 < accepted < 0.05 * payload * 11  # other white space, other spelling of an escape
 
 
-def test_a_flip_in_the_payload_is_found_by_verify(small):
+def test_a_flip_in_the_payload_is_found_unless_verification_is_declined(small):
     data = small.read_bytes()
     for position in range(8 + int.from_bytes(data[:8], "little"), len(data)):
         damaged = bytearray(data)
         damaged[position] ^= 16
         small.write_bytes(damaged)
-        for options in ({"mmap": False}, {"verify": True}):
+        for mmap in (True, False):
             with pytest.raises(ModelFileError, match=r"array '.*' differs from its checksum"):
-                read_model(small, **options)
-        read_model(small)
-        read_model(small, mmap=False, verify=False)
+                read_model(small, mmap=mmap)
+            read_model(small, mmap=mmap, verify=False)
+
+
+def payload_sum(entry, payload):
+    """The checksum of an array, whatever is wrong with its entry."""
+    try:
+        return container._array_sum([payload[slice(*entry["data_offsets"])]])
+    except (TypeError, KeyError):
+        return "00000000"
 
 
 def forge(path, entries, payload=b"", sign=True, **changes):
     """Write a file with right checksums and any fault in it; a change to None leaves the field out."""
     fields = {"format": FORMAT, "kind": "k", "version": "1", "metadata": "{}"}
-    fields["array_checksums"] = json.dumps(dict.fromkeys(entries, "00000000"))
+    fields["array_checksums"] = json.dumps({name: payload_sum(entry, payload) for name, entry in entries.items()})
     fields |= {key: value for key, value in changes.items() if value is not None}
     if sign:
         described_arrays = [

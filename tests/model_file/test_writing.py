@@ -1,8 +1,12 @@
 """Model files: what is written comes back equal."""
 
+import fcntl
 import json
 import os
+import signal
 import stat
+import subprocess
+import sys
 import zlib
 
 import numpy as np
@@ -14,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anystream.model_file import FORMAT, ModelFileError, container, read_model, write_model
+from anystream.model_file.replace_file import LEFT_OVER, replace_file
 
 
 def array_names():
@@ -130,7 +135,7 @@ def test_metadata_nested_too_deeply_or_in_a_circle_is_not_written(small):
             write_model(small, kind="k", version=1, metadata={"a": value}, arrays={})
 
 
-@pytest.mark.parametrize("step", ["os.fsync", "os.replace", "shutil.copymode"])
+@pytest.mark.parametrize("step", ["os.fsync", "os.replace", "os.fchmod"])
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(small, monkeypatch, step, error):
     before = small.read_bytes()
@@ -139,10 +144,96 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(small, monkeypa
         raise error
 
     monkeypatch.setattr(step, fail)
-    with pytest.raises(type(error)):
+    with pytest.raises(type(error)) as raised:
+        write_model(small, kind="new", version=1, metadata={}, arrays={"x": np.ones(1000)})
+    if isinstance(error, OSError):
+        assert str(raised.value) == f"[Errno 28] No space left on device: '{small}'"
+    assert small.read_bytes() == before
+    assert os.listdir(small.parent) == [small.name]
+
+
+def test_a_write_that_reads_back_otherwise_leaves_the_old_file(small, monkeypatch):
+    before, encode = small.read_bytes(), container._encode
+
+    def encode_with_a_flip(*arguments):
+        *chunks, last = encode(*arguments)
+        return [*chunks, bytes([last[0] ^ 1]) + bytes(last[1:])]
+
+    monkeypatch.setattr(container, "_encode", encode_with_a_flip)
+    with pytest.raises(ModelFileError, match=r"not written: read back, array 'x' differs from its checksum"):
         write_model(small, kind="new", version=1, metadata={}, arrays={"x": np.ones(1000)})
     assert small.read_bytes() == before
     assert os.listdir(small.parent) == [small.name]
+
+
+def test_a_private_file_stays_private_while_it_is_replaced(tmp_path):
+    target = tmp_path / "secret"
+    target.write_bytes(b"old")
+    target.chmod(0o600)
+    modes = []
+
+    def chunks():
+        for _ in range(2):
+            modes.extend(stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob(LEFT_OVER))
+            yield b"new"
+
+    replace_file(target, chunks())
+    assert modes == [0o600, 0o600]
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+def test_the_temporary_file_of_a_killed_process_is_removed_by_the_next_write(tmp_path):
+    script = """
+import os, pathlib, signal, sys
+from anystream.model_file.replace_file import replace_file
+def chunks():
+    yield b"new"
+    os.kill(os.getpid(), signal.SIGKILL)
+replace_file(pathlib.Path(sys.argv[1]), chunks())
+"""
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path / "model")], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert len(list(tmp_path.glob(LEFT_OVER))) == 1
+    replace_file(tmp_path / "other", [b"new"])
+    assert os.listdir(tmp_path) == ["other"]
+
+
+def test_writes_at_the_same_time_do_not_remove_the_files_of_each_other(tmp_path):
+    def chunks():
+        yield b"first "
+        replace_file(tmp_path / "second", [b"second"])
+        yield b"still first"
+
+    replace_file(tmp_path / "first", chunks())
+    assert (tmp_path / "first").read_bytes() == b"first still first"
+    assert sorted(os.listdir(tmp_path)) == ["first", "second"]
+
+
+def test_a_temporary_file_removed_before_it_was_locked_is_made_again(tmp_path, monkeypatch):
+    lock, removed = fcntl.flock, []
+
+    def lock_too_late(file, how):
+        if not removed:
+            removed.extend(tmp_path.glob(LEFT_OVER))
+            removed[0].unlink()
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", lock_too_late)
+    replace_file(tmp_path / "model", [b"new"])
+    assert (tmp_path / "model").read_bytes() == b"new"
+    assert len(removed) == 1
+
+
+def test_the_folder_is_synced_after_the_file_has_its_name(tmp_path, monkeypatch):
+    sync, synced = os.fsync, []
+
+    def record(descriptor):
+        synced.append((stat.S_ISDIR(os.fstat(descriptor).st_mode), (tmp_path / "model").exists()))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", record)
+    replace_file(tmp_path / "model", [b"new"])
+    assert synced == [(False, False), (True, True)]
 
 
 def test_a_write_replaces_the_file_and_leaves_nothing_else(small):

@@ -161,4 +161,5 @@ def test_a_memory_mapped_model_that_is_damaged_while_it_is_in_use_stops_the_run(
     )
     with pytest.raises(ModelFileError, match="damaged"):
         engine.run()
-    assert (len(sink), dead_letters.rejected) == (10, [])
+    assert 0 < len(sink) <= 10
+    assert dead_letters.rejected == []

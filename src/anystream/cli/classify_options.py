@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from anystream.cli.options import Delimiter, ModelPath, Overflow, QueueCapacity
+from anystream.cli.options import Delimiter, MapModel, ModelPath, Overflow, QueueCapacity, VerifyModel
 
 SCHEDULERS = ("deadline-share", "marginal-gain", "waiting-time", "fixed-budget")
 
@@ -81,6 +81,8 @@ class ClassifyOptions:
         str | None, typer.Option(help="jsonl, csv or arrow (Parquet); default: by the file name, otherwise jsonl.")
     ] = None
     delimiter: Delimiter = None
+    mmap: MapModel = False
+    verify: VerifyModel = True
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary on standard error as JSON.")] = False
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary; bad records are still reported.")] = (
         False

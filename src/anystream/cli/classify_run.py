@@ -68,14 +68,13 @@ def prepare_run(options: ClassifyOptions) -> ClassifyRun:
     scheduler_name = _choose_scheduler_name(options)
     interval = _parse_interval(options.checkpoint_every)
 
-    mapped = not options.learn  # a model that learns is read and verified as a whole
-    file = read_model(options.model, mmap=mapped)
+    file = read_model(options.model, mmap=options.mmap, verify=options.verify)
     notes = read_notes(file)
     checkpoint = None
     if options.checkpoint_folder is not None:
         checkpoint = CheckpointFolder(options.checkpoint_folder, notes=notes, **interval)
     state = None if checkpoint is None else checkpoint.load()
-    classifier = restore_model(file, mapped=mapped) if state is None else state.model
+    classifier = restore_model(file, mapped=options.mmap) if state is None else state.model
     if options.learn and not hasattr(classifier, "partial_fit"):
         raise ValueError(f"{options.model}: a model of kind {file.kind} cannot learn further; leave --learn out")
     return ClassifyRun(
@@ -109,6 +108,8 @@ def _check_combinations(options: ClassifyOptions) -> None:
         raise ValueError("--rate and --speed both set the arrival times; give one of them")
     if options.labels_path is not None and not options.learn:
         raise ValueError("--labels has no effect without --learn; add --learn, or leave --labels out")
+    if options.mmap and options.learn:
+        raise ValueError("--mmap has no effect with --learn, which changes the model in memory; give one of them")
     if options.save_path is not None and not options.learn:
         raise ValueError("--save has no effect without --learn; add --learn, or leave --save out")
 

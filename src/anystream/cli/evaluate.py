@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anystream.cli.options import AsJson, Delimiter, LabelColumn, ModelPath, TableFormat
+from anystream.cli.options import AsJson, Delimiter, LabelColumn, MapModel, ModelPath, TableFormat, VerifyModel
 
 if TYPE_CHECKING:
     from anystream.anytime.curve import AnytimeCurve
@@ -26,6 +26,8 @@ class EvaluateOptions:
     plot: Annotated[str | None, typer.Option(help="Output file for a plot of the curve (.png, .svg or .pdf).")] = None
     table_format: TableFormat = None
     delimiter: Delimiter = None
+    mmap: MapModel = False
+    verify: VerifyModel = True
     as_json: AsJson = False
 
 
@@ -46,7 +48,7 @@ def evaluate(options: EvaluateOptions) -> None:
     stages = _parse_budgets(options.budgets)
     if options.plot is not None:
         require_matplotlib()
-    saved = open_model(options.model)
+    saved = open_model(options.model, mmap=options.mmap, verify=options.verify)
     schema = replace(saved.schema, label=options.label_column or saved.schema.label)
     columns = read_columns(options.data, options.table_format, options.delimiter)
     features, labels = encode_labelled_table(schema, columns, options.data)

@@ -21,6 +21,16 @@ TableFormat = Annotated[
 Delimiter = Annotated[
     str | None, typer.Option("--delimiter", help="Delimiter of a CSV file; default: guessed from the first line.")
 ]
+MapModel = Annotated[
+    bool,
+    typer.Option(
+        "--mmap",
+        help="Map the model instead of reading it: processes share its memory, and it may be larger than the memory.",
+    ),
+]
+VerifyModel = Annotated[
+    bool, typer.Option(" /--no-verify", help="Do not compare the model with its checksums before it is used.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 QueueCapacity = Annotated[int, typer.Option("--queue", help="Maximum number of waiting records.")]
 Overflow = Annotated[

@@ -30,9 +30,9 @@ class SavedModel(NamedTuple):
     schema: Schema
 
 
-def open_model(path: str, *, mmap: bool = True) -> SavedModel:
-    """Open a model file: map it, or read it into memory and verify all of it."""
-    file = read_model(path, mmap=mmap)
+def open_model(path: str, *, mmap: bool = False, verify: bool = True) -> SavedModel:
+    """Open a model file; parameters as of `anystream.load`."""
+    file = read_model(path, mmap=mmap, verify=verify)
     notes, classifier = read_notes(file), restore_model(file, mapped=mmap)
     return SavedModel(file, classifier, notes, read_schema(notes, classifier))
 

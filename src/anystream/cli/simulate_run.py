@@ -81,7 +81,7 @@ def prepare_simulation(options: SimulateOptions) -> Simulation:
     overflow = check_queue_options(options.queue_capacity, options.overflow)
     within_s, speeds = parse_duration(options.within), _parse_speeds(options.machines)
     arrival_times_s = _draw_arrivals(options)
-    saved = open_model(options.model, mmap=False)
+    saved = open_model(options.model)
     features, labels = _read_records(options, saved.schema, saved.classifier.n_features_in_)
     return Simulation(
         options=options,

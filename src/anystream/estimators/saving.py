@@ -76,7 +76,8 @@ class SaveableMixin(metaclass=ABCMeta):
     def save(self, path: str | PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
         """Write the model to a file that holds no code; `anystream.load` reads it.
 
-        The file is complete or absent: it is written under another name and then moved.
+        The file is complete or absent: it is written under another name, read back and loaded as a test, and then
+        moved. An older file at `path` stays if anything fails.
 
         Parameters
         ----------
@@ -88,7 +89,9 @@ class SaveableMixin(metaclass=ABCMeta):
         """
         file = self.to_file()
         metadata = file.metadata if notes is None else file.metadata | {"notes": dict(notes)}
-        write_model(path, kind=file.kind, version=file.version, metadata=metadata, arrays=file.arrays)
+        write_model(
+            path, kind=file.kind, version=file.version, metadata=metadata, arrays=file.arrays, check=self._check_written
+        )
 
     def to_file(self) -> ModelFile:
         """Return the content of the model's file, without writing it."""
@@ -101,6 +104,13 @@ class SaveableMixin(metaclass=ABCMeta):
         )
         metadata, arrays = self.dump_state()
         return ModelFile(Path(), self.kind, self.file_version, head.to_json() | metadata, arrays)
+
+    def _check_written(self, written: ModelFile) -> None:
+        """Raise ModelFileError if this content of a file, written but not in place yet, cannot be loaded."""
+        try:
+            type(self).from_file(written)
+        except ModelFileError as problem:
+            raise ModelFileError(f"{problem} (found when the file was read back; it was not written)") from None
 
     @classmethod
     def from_file(cls, file: ModelFile, *, mapped: bool = False) -> Self:

@@ -12,20 +12,19 @@ Every array begins at a multiple of 64 bytes. The format has no gaps, so an arra
 ``_padding_<i>`` fills each; `read_model` hides it. Other tools may reorder the arrays.
 
 CRC-32 detects damage: ``checksum`` covers the header except the offsets, which must place the arrays without gap or
-overlap, and is always verified; ``array_checksums`` cover the payload. Security does not depend on them, since anybody
-can compute them: the header is checked in full before any use, and `check_arrays` requires the shapes and values that
-native code relies on.
+overlap, and is always verified; ``array_checksums`` cover the payload and are verified unless the caller declines.
+Security does not depend on them, since anybody can compute them: the header is checked in full before any use, and
+`check_arrays` requires the shapes and values that native code relies on.
 """
 
 import errno
 import json
 import math
-import mmap as memory_map
 import os
 import re
 import stat
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
@@ -36,6 +35,7 @@ from numpy.typing import NDArray
 
 from anystream._native import ModelFileError
 from anystream.model_file.errors import InvalidContent, short
+from anystream.model_file.payload import copy_payload, map_payload, read_chunks
 from anystream.model_file.replace_file import replace_file
 from anystream.model_file.strict_json import dump, parse_json
 
@@ -107,11 +107,13 @@ def write_model(
     version: int,
     metadata: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
+    check: Callable[[ModelFile], object] | None = None,
 ) -> None:
     """Write a model file atomically.
 
-    The bytes are written to a temporary file in the same folder, synced to disk and renamed to `path`. If anything
-    fails, an older file stays unchanged. Processes that have the older file mapped keep it.
+    The bytes are written to a temporary file in the same folder, synced to disk, read back, compared with their
+    checksums and renamed to `path`. If anything fails, an older file stays unchanged. Processes that have the older
+    file mapped keep it.
 
     Parameters
     ----------
@@ -125,11 +127,13 @@ def write_model(
         Must be equal after a JSON round trip: lists rather than tuples, string keys, Python numbers, no NaN.
     arrays : mapping of str to ndarray
         Any byte order and strides. They are written in this order.
+    check : callable, optional
+        Called with the content that was read back; if it raises, an older file stays.
 
     Raises
     ------
     ModelFileError
-        When an argument cannot be stored.
+        When an argument cannot be stored, or what was written is not what is read back.
     OSError
         When writing fails.
     """
@@ -142,22 +146,32 @@ def write_model(
         raise ModelFileError(f"{path}: not written: {problem}") from None
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "No such folder; create it first", str(target.parent))
-    replace_file(target, chunks)
+
+    def read_back(temporary: Path) -> None:
+        try:
+            with open(temporary, "rb") as file:
+                written = _read(Path(path), file, mmap=True, verify=True)
+        except InvalidContent as problem:
+            fault = f"not written: read back, {problem.fault}; check disk and memory"
+            raise ModelFileError(f"{path}: {fault}") from None
+        if check is not None:
+            check(written)
+
+    replace_file(target, chunks, check=read_back)
 
 
-def read_model(path: str | os.PathLike[str], *, mmap: bool = True, verify: bool | None = None) -> ModelFile:
+def read_model(path: str | os.PathLike[str], *, mmap: bool = False, verify: bool = True) -> ModelFile:
     """Read a model.
 
     Parameters
     ----------
     path : path-like
         A file that `write_model` wrote.
-    mmap : bool, default=True
-        Map the arrays, so that only the parts in use are read; False copies them into memory. A mapped file may be
-        replaced, as `write_model` does, but not edited or truncated in place.
-    verify : bool, optional
-        Verify the checksums of the arrays. Default: when copying, not when mapping, because it reads the whole file.
-        The checksum of the header is always verified.
+    mmap : bool, default=False
+        Map the arrays instead of copying them into memory, see `anystream.load`.
+    verify : bool, default=True
+        Compare the arrays with their checksums, which reads the whole file once, mapped or not. The checksum of the
+        header is always verified.
 
     Raises
     ------
@@ -170,7 +184,7 @@ def read_model(path: str | os.PathLike[str], *, mmap: bool = True, verify: bool 
         if not stat.S_ISREG(os.stat(path).st_mode):  # before opening: a pipe would wait for its writer
             raise InvalidContent("it is a folder or a device", "name the model file itself")
         with open(path, "rb") as file:
-            return _read(Path(path), file, mmap, verify=not mmap if verify is None else verify)
+            return _read(Path(path), file, mmap, verify)
     except InvalidContent as problem:
         raise ModelFileError(f"{path}: {problem}") from None
     except FileNotFoundError:
@@ -194,10 +208,12 @@ def _read(path: Path, file: BufferedReader, mmap: bool, verify: bool) -> ModelFi
     metadata = parse_json(fields["metadata"].encode(), _METADATA_DEPTH)
     if type(metadata) is not dict:
         raise InvalidContent(f"its metadata is {short(metadata)} instead of an object")
-    payload = _map(file, size)[8 + header_size :] if mmap else _copy(file, payload_size)
+    start = 8 + header_size
+    payload = map_payload(file, start, size) if mmap else copy_payload(file, start, size, _ALIGNMENT)
     if verify:
-        for name, _, _, begin, end in entries:
-            if f"{zlib.crc32(payload[begin:end].data):08x}" != checksums[name]:
+        for name, _, _, begin, end in entries:  # a mapped file is read beside the mapping, which takes no memory
+            chunks = read_chunks(file, start + begin, start + end) if mmap else [payload[begin:end].data]
+            if _array_sum(chunks) != checksums[name]:
                 raise InvalidContent(f"array {short(name)} differs from its checksum {short(checksums[name])}")
     arrays = {
         name: payload[begin:end].view(_DTYPES[code]).reshape(shape)
@@ -205,26 +221,6 @@ def _read(path: Path, file: BufferedReader, mmap: bool, verify: bool) -> ModelFi
         if not name.startswith(_PADDING)
     }
     return ModelFile(path, fields["kind"], int(fields["version"]), metadata, arrays)
-
-
-def _map(file: BufferedReader, size: int) -> NDArray[np.uint8]:
-    try:
-        return np.frombuffer(memory_map.mmap(file.fileno(), size, access=memory_map.ACCESS_READ), np.uint8)
-    except ValueError:  # shorter than when its size was read
-        raise InvalidContent("it changed while being read", "read it again") from None
-
-
-def _copy(file: BufferedReader, size: int) -> NDArray[np.uint8]:
-    try:
-        memory = np.empty(size + _ALIGNMENT, np.uint8)
-    except MemoryError:
-        raise InvalidContent(f"its {size} bytes do not fit in memory", "read it with mmap=True") from None
-    start = -memory.ctypes.data % _ALIGNMENT
-    payload = memory[start : start + size]
-    if file.readinto(payload.data) != size:
-        raise InvalidContent("it changed while being read", "read it again")
-    memory.flags.writeable = payload.flags.writeable = False
-    return payload
 
 
 def _parse_header(header: bytes, payload_size: int) -> tuple[dict[str, str], list[_Entry]]:
@@ -298,6 +294,14 @@ def _check_header_sum(fields: dict[str, str], entries: list[_Entry]) -> dict[str
     return checksums
 
 
+def _array_sum(chunks: Iterable[bytes | memoryview]) -> str:
+    """Return the CRC-32 of the bytes of an array."""
+    checksum = 0
+    for chunk in chunks:
+        checksum = zlib.crc32(chunk, checksum)
+    return f"{checksum:08x}"
+
+
 def _header_sum(fields: dict[str, str], entries: Iterable[_Entry]) -> str:
     """Return the CRC-32 of the header's content, independent of formatting and of array offsets."""
     described = [fields[key] for key in ("kind", "version", "metadata", "array_checksums")]
@@ -314,7 +318,7 @@ def _encode(
     if type(version) is not int or not 1 <= version < 10**9:
         raise InvalidContent(f"version is {short(version)}", "count layouts from 1")
     entries, payload = _lay_out(arrays)
-    sums = {entry.name: f"{zlib.crc32(data):08x}" for entry, data in zip(entries, payload, strict=True)}
+    sums = {entry.name: _array_sum([data]) for entry, data in zip(entries, payload, strict=True)}
     fields = {
         "format": FORMAT,
         "kind": kind,
