@@ -18,6 +18,7 @@ from anystream.cli.inspect import inspect
 from anystream.cli.options import command_from
 from anystream.cli.simulate import simulate
 from anystream.cli.simulate_options import SimulateOptions
+from anystream.cli.visible_text import visible
 
 
 class Program(typer.core.TyperGroup):
@@ -73,10 +74,10 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         sys.exit(130)
     except (ValueError, TypeError, ImportError) as error:
-        print(f"anystream: {error}", file=sys.stderr)
+        print(f"anystream: {visible(str(error))}", file=sys.stderr)
         sys.exit(2)
     except OSError as error:
         message = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
-        print(f"anystream: {message}", file=sys.stderr)
+        print(f"anystream: {visible(message)}", file=sys.stderr)
         sys.exit(1)
     sys.exit(0)

@@ -10,6 +10,7 @@ from typing import Any
 
 from anystream.cli.classify_options import ClassifyOptions
 from anystream.cli.durations import format_duration
+from anystream.cli.visible_text import visible
 from anystream.runtime.engine import Engine, Turn
 from anystream.runtime.summary import Summary
 
@@ -57,11 +58,16 @@ def print_report(summary: Summary, seconds: float, learned: int | None, options:
     if options.as_json:
         print(json.dumps(figures), file=sys.stderr)
         return
-    print(_describe_records(figures, options.dead_letters_path), file=sys.stderr)
+    _print(_describe_records(figures, options.dead_letters_path))
     if "labels_received" in figures:
-        print(_describe_labels(figures, options.dead_letters_path), file=sys.stderr)
+        _print(_describe_labels(figures, options.dead_letters_path))
     if options.dead_letters_path is None:
         _print_examples(summary)
+
+
+def _print(line: str) -> None:
+    """Print a line on standard error; texts from records cannot control the terminal."""
+    print(visible(line), file=sys.stderr)
 
 
 def _print_losses(summary: Summary, dead_letters_path: str | None) -> None:
@@ -73,7 +79,7 @@ def _print_losses(summary: Summary, dead_letters_path: str | None) -> None:
         ("label", summary.labels_rejected, summary.first_bad_labels),
     ):
         if count:
-            print(f"anystream: {_count_bad(count, noun)}, the first is {first[0]}", file=sys.stderr)
+            _print(f"anystream: {_count_bad(count, noun)}, the first is {first[0]}")
 
 
 def _describe_records(figures: dict[str, Any], dead_letters_path: str | None) -> str:
@@ -121,7 +127,7 @@ def _print_examples(summary: Summary) -> None:
 
 def _print_first(count: int, examples: Sequence[str]) -> None:
     for example in examples:
-        print(f"  {example}", file=sys.stderr)
+        _print(f"  {example}")
     if count > len(examples):
         print("  ...", file=sys.stderr)
 

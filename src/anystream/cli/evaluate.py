@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anystream.cli.options import AsJson, Delimiter, LabelColumn, MapModel, ModelPath, TableFormat, VerifyModel
+from anystream.cli.visible_text import visible
 
 if TYPE_CHECKING:
     from anystream.anytime.curve import AnytimeCurve
@@ -61,7 +62,7 @@ def evaluate(options: EvaluateOptions) -> None:
             {"records": curve.n_records, "budgets": stages, "accuracy": accuracy, "mean": float(np.mean(accuracy))}
         )
         return
-    typer.echo(f"{curve.n_records} records of {options.data}\n{curve}")
+    typer.echo(f"{curve.n_records} records of {visible(options.data)}\n{curve}")
 
 
 def _parse_budgets(text: str) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import reprlib
 from typing import Any
 
 from anystream.cli.options import AsJson, ModelPath
@@ -17,7 +18,7 @@ def inspect(model: ModelPath, as_json: AsJson = False) -> None:
     """
     from rich.table import Table
 
-    from anystream.cli.output import console, print_json, schema_table
+    from anystream.cli.output import console, list_names, print_json, schema_table
     from anystream.cli.saved_model import open_model
 
     file, classifier, notes, schema = open_model(model)
@@ -38,18 +39,17 @@ def inspect(model: ModelPath, as_json: AsJson = False) -> None:
         print_json(content | {"schema": schema.to_json()})
         return
     out = console()
-    out.print(f"[bold]{model}[/bold]: {file.kind}, version {file.version}, {content['bytes'] / 1e6:.2f} MB")
+    out.print(f"{model}: {file.kind}, version {file.version}, {content['bytes'] / 1e6:.2f} MB", style="bold")
     out.print("parameters: " + _format_assignments(parameters))
     if content["chosen"]:
         out.print("chosen by fit: " + _format_assignments(content["chosen"]))
     classes = content["classes"]
-    more = ", ..." if len(classes) > _MAX_CLASSES else ""
-    out.print(f"classes ({len(classes)}): {', '.join(map(str, classes[:_MAX_CLASSES]))}{more}")
+    out.print(f"classes ({len(classes)}): {list_names(classes, _MAX_CLASSES)}")
     out.print(f"gain table: {'yes' if content['gain_table'] else 'no (fit with --gain-table)'}")
     out.print(schema_table(schema))
     arrays = Table("array", "type", "shape", title="arrays", title_justify="left")
     for name, (dtype, shape) in content["arrays"].items():
-        arrays.add_row(name, dtype, " x ".join(map(str, shape)))
+        arrays.add_row(list_names([name], 1), dtype, " x ".join(map(str, shape)))
     out.print(arrays)
 
 
@@ -59,4 +59,4 @@ def _find_choices(parameters: dict[str, Any], recipe: dict[str, Any]) -> dict[st
 
 
 def _format_assignments(values: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in values.items())
+    return ", ".join(f"{name}={reprlib.repr(value)}" for name, value in values.items())

@@ -10,17 +10,32 @@ from typing import Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from anystream.cli.visible_text import visible
 from anystream.connectors.schema import Schema
 
 _FILE_WIDTH = 160  # characters per line where the output is not a terminal
+_MAX_NAME = 60  # characters of a name from data or a file
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
+class PlainConsole(Console):
+    """A console that prints texts as they are, brackets included, with control characters escaped.
+
+    This holds for every line and every cell of a table, so that no name in a model or a table can run as markup or as
+    an escape sequence of the terminal. Styles are arguments, such as ``print("done", style="bold")``.
+    """
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Return the text to show; rich calls this for every string."""
+        return super().render_str(visible(text), **options)
+
+
 def console(*, stderr: bool = False) -> Console:
-    """Return a rich console on standard output or standard error; with colours only if that is a terminal."""
+    """Return a console on standard output or standard error; with colours only if that is a terminal."""
     tty = (sys.stderr if stderr else sys.stdout).isatty()
-    return Console(stderr=stderr, highlight=False, width=None if tty else _FILE_WIDTH)
+    return PlainConsole(stderr=stderr, highlight=False, markup=False, emoji=False, width=None if tty else _FILE_WIDTH)
 
 
 def print_json(value: Any) -> None:
@@ -32,16 +47,22 @@ def schema_table(schema: Schema) -> Table:
     """Return a table of the columns and how each of them is used."""
     table = Table("column", "is", title="columns", title_justify="left")
     for column in schema.columns:
+        name = visible(column.name, _MAX_NAME)
         if column.categories is None:
-            table.add_row(column.name, "number")
+            table.add_row(name, "number")
         else:
-            shown = ", ".join(column.categories[:6]) + (", ..." if len(column.categories) > 6 else "")
-            table.add_row(column.name, f"{len(column.categories)} categories: {shown}")
+            table.add_row(name, f"{len(column.categories)} categories: {list_names(column.categories, 6)}")
     for role in ("label", "key", "time"):
         name = getattr(schema, role)
         if name is not None:
-            table.add_row(name, f"{role} ({schema.label_type})" if role == "label" else role)
+            table.add_row(visible(name, _MAX_NAME), f"{role} ({schema.label_type})" if role == "label" else role)
     return table
+
+
+def list_names(names: Sequence[Any], max_names: int) -> str:
+    """Return the first names in one line, each at most 60 characters long."""
+    shown = ", ".join(visible(str(name), _MAX_NAME) for name in names[:max_names])
+    return shown + (", ..." if len(names) > max_names else "")
 
 
 def sparkline(values: Sequence[float], low: float, high: float) -> str:
