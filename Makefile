@@ -8,7 +8,7 @@ JOBS   ?= 2
 LIST   := $(shell find src -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 BUILT  := $(VENV)/.built-$(LIST)
 
-.PHONY: help demo test lint format bench sanitize fuzz stub requirements build clean
+.PHONY: help demo test lint format bench sanitize fuzz attack stub requirements build clean
 .DEFAULT_GOAL := help
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo "make bench     benchmarks: ratios against peers, in one run"
 	@echo "make sanitize  the tests of the native core under address and undefined-behaviour sanitizers"
 	@echo "make fuzz      load damaged model files for a minute, under the sanitizers"
+	@echo "make attack    kills, full disks, failing memory, damaged input; ATTACK_SECONDS=300 SEED=0 ONLY=kills,disk"
 	@echo "make format    ruff and clang-format, in place"
 
 $(VENV)/.packages: requirements/dev.txt
@@ -89,6 +90,13 @@ sanitize: build/sanitize/.built
 
 fuzz: build/sanitize/.built
 	@$(SAN_ENV) $(SANPY) -P tests/model_file/fuzz.py --seconds 60
+
+# ONLY names attacks, CASE repeats one case of one of them.
+ATTACK_SECONDS ?= 300
+SEED ?= 0
+attack: build build/sanitize/.built
+	@PYTHONPATH=tests $(PY) -P -m attack --sanitized '$(SAN_ENV) $(SANPY) -P' \
+	    --seconds $(ATTACK_SECONDS) --seed $(SEED) $(if $(ONLY),--only $(ONLY)) $(if $(CASE),--case $(CASE))
 
 requirements: $(VENV)/.packages
 	@$(PY) -m pip install -q uv

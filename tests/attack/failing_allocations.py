@@ -88,7 +88,7 @@ def each_failing_allocation(*, max_cases: int = 10**9, seed: int = 0) -> Iterato
 def run_with_failing_allocations(script: str | Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a Python file in a process whose allocations can be made to fail."""
     return subprocess.run(
-        [sys.executable, str(script), *arguments],
+        [sys.executable, "-P", str(script), *arguments],
         env=preloaded("failing_allocations.cpp"),
         capture_output=True,
         text=True,

@@ -22,20 +22,20 @@ N_RECORDS = 3000
 SCHEMA = Schema((Column("a"), Column("b"), Column("c")), label="class", key="id", label_type="int")
 
 
-def write_stream(path: Path) -> None:
+def write_stream(path: Path, n_records: int = N_RECORDS) -> None:
     """Write three moving Gaussians, with some malformed lines and some records without a label."""
     rng = np.random.default_rng(7)
     lines = ["id,a,b,c,class"]
-    for i in range(N_RECORDS):
+    for i in range(n_records):
         label = int(rng.integers(3))
-        x = rng.normal(loc=(label * 2 + i / N_RECORDS, label, -label), scale=1.0)
+        x = rng.normal(loc=(label * 2 + i / n_records, label, -label), scale=1.0)
         lines.append(
             "malformed" if i % 97 == 5 else f"r{i},{x[0]:.6f},{x[1]:.6f},{x[2]:.6f},{'' if i % 5 == 0 else label}"
         )
     path.write_text("\n".join(lines) + "\n")
 
 
-def run(stream: Path, folder: Path) -> None:
+def run(stream: Path, folder: Path, n_records: int = N_RECORDS) -> None:
     """Continue the run whose checkpoint is in the folder, or begin it."""
     checkpoint = CheckpointFolder(folder / "checkpoint", every_records=60, every_s=1e9)
     state = checkpoint.load()
@@ -57,7 +57,7 @@ def run(stream: Path, folder: Path) -> None:
     if state is not None:
         engine.resume(state)
     summary = engine.run()
-    assert summary.taken == summary.answered + summary.dead_letters == N_RECORDS
+    assert summary.taken == summary.answered + summary.dead_letters == n_records
     assert summary.labelled == summary.judged
     model.save(folder / "final.safetensors")
 
