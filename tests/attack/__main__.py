@@ -27,6 +27,10 @@ from attack.cases import Kind
 from attack.preload import HERE, build, compiler
 
 ATTACKS: dict[str, Kind] = {
+    "files": Kind("damaged and forged model files", sanitized=True),
+    "records": Kind("damaged records through classify", sanitized=True),
+    "text": Kind("hostile names and labels through every command"),
+    "checkpoints": Kind("damaged checkpoints", preload="failing_calls.cpp"),
     "kills": Kind("SIGKILL at every call that changes a file", preload="failing_calls.cpp"),
     "random_kills": Kind("SIGKILL at random moments, several times"),
     "disk": Kind("a full or failing disk at every call that changes a file", preload="failing_calls.cpp"),

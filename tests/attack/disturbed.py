@@ -5,6 +5,7 @@ import random
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from attack.cases import Attack, Failure
 from attack.failing_calls import NEVER, Fault, failing_calls
@@ -22,11 +23,13 @@ class Disturbed(Attack):
         What is done at a call, and whether to all later calls as well.
     """
 
+    RUNS: ClassVar[Sequence[type[Run]]] = RUNS
+
     def __init__(self, folder: Path, faults: Sequence[tuple[Fault, bool]]) -> None:
         super().__init__(folder)
         inputs = folder / "inputs"
         inputs.mkdir()
-        self.runs: list[Run] = [kind(inputs) for kind in RUNS]
+        self.runs: list[Run] = [kind(inputs) for kind in self.RUNS]
         self.expected: list[dict[str, bytes]] = []
         self.cases: list[tuple[int, int, str, Fault, bool]] = []
         for i, run in enumerate(self.runs):

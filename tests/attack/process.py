@@ -76,7 +76,7 @@ def run_case(attack: Attack, case: int, dice: random.Random) -> str | None:
     except Failure as failure:
         return str(failure)
     except Exception:  # every other error is an error that the library should not have raised
-        return traceback.format_exc()
+        return traceback.format_exc(limit=-4)
     return None
 
 
