@@ -157,18 +157,25 @@ def check_arrays(
     >>> check_arrays(ModelFile(Path("tree.safetensors"), "tree", 1, {}, arrays), specs, sizes={"d": 3})[1]
     {'d': 3, 'entries': 2, 'nodes': 1}
     """
-    found, known = model_file.arrays, dict(sizes or {})
     try:
-        if missing := specs.keys() - found.keys():
-            raise InvalidContent(f"the arrays {short(sorted(missing))} are missing")
-        if surplus := found.keys() - specs.keys():
-            raise InvalidContent(f"it has unexpected arrays, {short(sorted(surplus))}")
-        for name, spec in specs.items():
-            _check_shape(name, found[name], spec, known)
-        for name, spec in specs.items():  # all sizes are known now
-            _check_values(name, found[name], spec, known)
+        return check_named_arrays(model_file.arrays, specs, sizes)
     except InvalidContent as problem:
         raise ModelFileError(f"{model_file.path}: {problem}") from None
+
+
+def check_named_arrays(
+    found: Mapping[str, NDArray[Any]], specs: Mapping[str, ArraySpec], sizes: Mapping[str, int] | None = None
+) -> tuple[dict[str, NDArray[Any]], dict[str, int]]:
+    """Like `check_arrays`, for arrays that are not from a model file; raise InvalidContent, which names no path."""
+    known = dict(sizes or {})
+    if missing := specs.keys() - found.keys():
+        raise InvalidContent(f"the arrays {short(sorted(missing))} are missing")
+    if surplus := found.keys() - specs.keys():
+        raise InvalidContent(f"it has unexpected arrays, {short(sorted(surplus))}")
+    for name, spec in specs.items():
+        _check_shape(name, found[name], spec, known)
+    for name, spec in specs.items():  # all sizes are known now
+        _check_values(name, found[name], spec, known)
     return {name: found[name] for name in specs}, known
 
 

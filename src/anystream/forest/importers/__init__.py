@@ -1,0 +1,1 @@
+"""One importer per framework: from its objects or files to a `TreeEnsemble`."""
