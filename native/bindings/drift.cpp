@@ -37,6 +37,7 @@ void bind_drift(nb::module_& m) {
         [](Matrix<double> rows, double smoothing, Vector<double> count, Matrix<double> observed, Matrix<double> mean,
            Matrix<double> scatter, OutMatrix<double> out) {
             const auto features = rows.shape(1);
+            if (count.size() == 0) throw std::invalid_argument("the moments have no classes; let them learn first");
             require_moments(features, count.size(), observed.size(), mean.size(), scatter.size());
             require_equal("size of out", out.size(), rows.shape(0) * count.size());
             const MomentsView moments{count.size(),      features,      as_span(count),

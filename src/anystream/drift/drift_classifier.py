@@ -29,11 +29,7 @@ class DriftClassifier(IncrementalClassifier, abstract=True):
 
     @abstractmethod
     def records_proba(self, records: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probabilities of validated records.
-
-        Read what was learned before `classes_`: learning in another thread extends `classes_` first, so that every
-        learned class has a label.
-        """
+        """Return the probabilities of validated records."""
 
     # -- classifying -------------------------------------------------------------------------------------------------
 

@@ -115,9 +115,8 @@ class DynamicWeightedMajority(SaveableMetaClassifier):
 
     def learn_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Learn records; between two tests the experts only learn, so they get all these records in one call."""
-        # Copies learn, so that the experts can be restored if the call fails. All experts are of one type and have
-        # learned the last record, so either all of them need a copy or none does.
-        if self.experts_ and self.experts_[0].needs_copy(len(numbers), n_classes):
+        # Copies learn: the experts of the published model stay as they are until the call has succeeded.
+        if any(expert.needs_copy(len(numbers), n_classes) for expert in self.experts_):
             self.experts_ = tuple(expert.copy() for expert in self.experts_)
         if not self.experts_:
             self._add_expert()

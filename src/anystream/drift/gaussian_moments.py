@@ -80,8 +80,11 @@ class GaussianMoments:
         )
         return wider
 
-    def copy(self) -> GaussianMoments:
-        """Return moments that can learn without changing these."""
+    def copy(self, n_classes: int, n_features: int) -> GaussianMoments:
+        """Return the same moments, perhaps with more classes or features, that can learn without changing these."""
+        wider = self.with_shape(n_classes, n_features)
+        if wider is not self:
+            return wider
         twin = GaussianMoments(0, self.smoothing)
         twin.count, twin.observed = self.count.copy(), self.observed.copy()
         twin.mean, twin.scatter = self.mean.copy(), self.scatter.copy()

@@ -65,12 +65,8 @@ class GaussianNaiveBayes(MergeableMixin, SaveableMixin, DriftClassifier):
         self.moments_ = GaussianMoments(n_features, check_positive("smoothing", self.smoothing))
 
     def learn_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
-        """Add records to the moments of their classes.
-
-        The moments change in place unless there are new classes or features: one native call, which cannot fail after
-        validation, so there is nothing to roll back.
-        """
-        moments = self.moments_.with_shape(n_classes, records.shape[1])
+        """Add records to a copy of the moments of their classes."""
+        moments = self.moments_.copy(n_classes, records.shape[1])
         moments.learn(records, numbers)
         self.moments_ = moments
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from anystream.drift.drift_classifier import DriftClassifier
 from anystream.drift.tree_file import tree_from_file, tree_to_arrays
 from anystream.drift.tree_learning import TreeSettings, learn_record
-from anystream.drift.tree_nodes import Leaf, Node, copy_tree
+from anystream.drift.tree_nodes import Leaf, Node, copy_path, copy_tree
 from anystream.drift.window import Window
 from anystream.estimators.parameters import MAX_INT, check_float, check_int
 from anystream.estimators.saving import ModelState, SaveableMixin
@@ -118,15 +118,11 @@ class OnlineTree2(SaveableMixin, DriftClassifier):
         self.n_records_ = 0
 
     def learn_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
-        """Learn one record after another.
-
-        Learning a validated record cannot fail, so a single one changes the tree in place. A batch works on a copy: the
-        user can interrupt it between two records.
-        """
+        """Learn one record after another, in copies of the nodes that they change."""
         settings = TreeSettings(
             self.decline, self.max_window, self.min_window, self.test_every, self.review_every, records.shape[1]
         )
-        root = self.root_ if len(numbers) == 1 else copy_tree(self.root_)
+        root = copy_path(self.root_, records[0]) if len(numbers) == 1 else copy_tree(self.root_)
         n_learned = self.n_records_
         for record, number in zip(records, numbers.tolist(), strict=True):
             root = learn_record(root, settings, record, number, n_learned)

@@ -117,18 +117,14 @@ class ResetOnDrift(MetaClassifier):
         self._newest = tuple(newest)
 
     def _copy_what_learning_changes(self, n_records: int, n_classes: int) -> None:
-        """Replace classifier and detector by copies, so that the old ones can be restored if learning fails.
+        """Replace classifier and detector by copies: the published ones stay as they are until learning has succeeded.
 
-        Neither is copied if nothing can fail after validation: one record, our naive Bayes, and one of river's
-        detectors, which accept every 0 and 1.
+        One of river's detectors is not copied if nothing can fail after it: for one record and our naive Bayes.
         """
         member = self._member
-        if member is None:
-            return
-        copied = member.needs_copy(n_records, n_classes)
-        if copied:
+        if member is not None and member.needs_copy(n_records, n_classes):
             self._member = member.copy()
-        if copied or not (isinstance(member, MomentsMember) and isinstance(self.detector, str)):
+        if n_records > 1 or not (isinstance(member, MomentsMember) and isinstance(self.detector, str)):
             self._detector = copy.deepcopy(self._detector)
 
     def _train_member(self, labelled: Iterable[tuple[NDArray[np.float64], int]], n_classes: int) -> Member:

@@ -144,3 +144,17 @@ def copy_tree(root: Node) -> Node:
             node.left, node.right = node.left.copy(), node.right.copy()
             pending += [node.left, node.right]
     return copied
+
+
+def copy_path(root: Node, record: NDArray[np.float64]) -> Node:
+    """Return a tree that can learn `record` while this one stays unchanged; both share the nodes beside its path."""
+    copied = node = root.copy()
+    while isinstance(node, Split):
+        child = node.child(record)
+        goes_left, child_copy = child is node.left, child.copy()
+        if goes_left:
+            node.left = child_copy
+        else:
+            node.right = child_copy
+        node = child_copy
+    return copied

@@ -34,13 +34,15 @@ class AnytimeMember(EstimatorMember):
         return True
 
     def needs_copy(self, n_records: int, n_classes: int) -> bool:
-        """Return False if one record is learned by a classifier of anystream, which rolls back by itself.
+        """Return False if one record of a known class is learned by a classifier of anystream: all of it or nothing.
 
         Members of one ensemble have the same parameters. So a record that they cannot learn is rejected by the first of
         them, before any has learned it. This does not hold for classifiers of a user, nor for ensembles of them.
         """
         ours = type(self.estimator).__module__.startswith("anystream.")
-        return n_records > 1 or not ours or hasattr(self.estimator, "estimator")
+        if n_records > 1 or not ours or hasattr(self.estimator, "estimator"):
+            return True
+        return self.n_features == 0 or self.class_numbers().max() + 1 < n_classes
 
     def copy(self) -> Member:
         """Return a member with a copy of the classifier; native memory is shared until one of the two learns."""
@@ -52,14 +54,15 @@ class AnytimeMember(EstimatorMember):
 
     def classify(self, records: NDArray[np.float64], n_classes: int, budget: Budget) -> BatchResult:
         """Return probabilities, steps and certificates."""
-        proba, steps, certified = self.estimator.classify_records(self._known_columns(records), budget)
+        estimator = self.estimator.pin()
+        proba, steps, certified = estimator.classify_records(self._known_columns(records), budget)
         return BatchResult(self._spread(proba, n_classes), steps, certified)
 
     def staged_proba(
         self, records: NDArray[np.float64], n_classes: int, stages: NDArray[np.int64]
     ) -> Iterator[NDArray[np.float64]]:
         """Yield the probabilities after each of the ascending numbers of steps."""
-        for proba in self.estimator.staged_proba(self._known_columns(records), stages):
+        for proba in self.estimator.pin().staged_proba(self._known_columns(records), stages):
             yield self._spread(proba, n_classes)
 
     def open_query(self, record: NDArray[np.float64]) -> Query:

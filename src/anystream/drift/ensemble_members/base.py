@@ -38,7 +38,7 @@ class Member(ABC):
         return True
 
     def needs_copy(self, n_records: int, n_classes: int) -> bool:
-        """Whether a copy of the member must learn in its place, because learning can fail and be rolled back.
+        """Whether a copy of the member must learn in its place: learning can fail, and other threads may classify.
 
         `n_records` is the size of the batch that the ensemble was given, `n_classes` the number of classes after it.
         """

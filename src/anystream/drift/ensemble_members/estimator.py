@@ -72,7 +72,7 @@ class EstimatorMember(Member):
     def _spread(self, proba: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
         """Return probabilities of the estimator's classes in the columns of the ensemble's classes."""
         out = np.zeros((len(proba), n_classes))
-        out[:, self.class_numbers()] = proba
+        out[:, self.class_numbers()[: proba.shape[1]]] = proba  # the estimator may have learned a class meanwhile
         return out
 
     def _with_estimator(self, estimator: Any) -> Member:

@@ -22,20 +22,12 @@ class MomentsMember(Member):
 
     def learn(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Add records to the moments."""
-        if self.moments.mean.shape != (n_classes, records.shape[1]):
-            self.moments = self.moments.with_shape(n_classes, records.shape[1])
+        self.moments = self.moments.with_shape(n_classes, records.shape[1])
         self.moments.learn(records, numbers)
-
-    def needs_copy(self, n_records: int, n_classes: int) -> bool:
-        """Return False for one record of a known class: learning it cannot fail after validation.
-
-        A batch is learned in several calls of `learn`, between which the user can interrupt it.
-        """
-        return n_records > 1 or n_classes != len(self.moments.count)
 
     def copy(self) -> Member:
         """Return a member with a copy of the moments."""
-        return MomentsMember(self.moments.copy())
+        return MomentsMember(self.moments.copy(*self.moments.shape))
 
     def proba(self, records: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
         """Return P(c | x)."""

@@ -1,0 +1,144 @@
+"""Many threads classify while one learns: every call uses one consistent state and waits for no batch."""
+
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.all_classifiers import INCREMENTAL, clusters
+
+LABELS = {f"class {c}" for c in range(64)}
+
+
+def check_answer(model, records):
+    answer = model.classify(records, budget=5)
+    assert np.abs(answer.proba.sum(axis=1) - 1).max() < 1e-9
+    assert set(answer.labels.tolist()) <= LABELS
+
+
+def check_stages(model, records):
+    for labels in model.staged_predict(records, stages=[0, 2]):
+        assert set(labels.tolist()) <= LABELS
+
+
+def check_query(model, records):
+    query = model.query(records[0]).refine(3)
+    assert query.label in LABELS
+    assert abs(query.proba.sum() - 1) < 1e-9
+    again = model.query(records[0])
+    assert again.refine(2).steps <= 2
+
+
+def check_snapshot(model, records):
+    assert set(model.snapshot().predict(records[:2]).tolist()) <= LABELS
+
+
+def check_named_records(model, records):
+    if not hasattr(model, "columns_"):
+        return
+    x = dict(enumerate(records[0].tolist()))
+    assert model.predict_one(x) in LABELS
+    proba = model.predict_proba_one(x)
+    assert set(proba) <= LABELS
+    assert abs(sum(proba.values()) - 1) < 1e-9
+    frame = model.predict_proba_many(pd.DataFrame(records[:2]))
+    assert np.abs(frame.to_numpy().sum(axis=1) - 1).max() < 1e-9
+
+
+class Readers:
+    """Threads that repeat checks until the block ends; it raises what one of them raised."""
+
+    def __init__(self, *checks):
+        self.errors = []
+        self.done = threading.Event()
+        self.n_calls = [0] * len(checks)
+        self.threads = [threading.Thread(target=self.run, args=(i, check)) for i, check in enumerate(checks)]
+
+    def run(self, i, check):
+        while not self.done.is_set():
+            try:
+                check()
+            except BaseException as error:
+                self.errors.append(error)
+                return
+            self.n_calls[i] += 1
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        until = time.monotonic() + 30  # every reader reads at least once
+        while not all(self.n_calls) and not self.errors and time.monotonic() < until:
+            time.sleep(0.001)
+        self.done.set()
+        for thread in self.threads:
+            thread.join()
+        if self.errors:
+            raise self.errors[0]
+
+
+@pytest.mark.parametrize("kind", INCREMENTAL)
+def test_calls_use_one_state_while_batches_with_new_classes_are_learned(kind):
+    records, _ = clusters(6, 3, seed=1)
+    model = INCREMENTAL[kind]().partial_fit(*clusters(80, 2))
+    checks = [check_answer, check_stages, check_query, check_snapshot, check_named_records]
+    with Readers(*(lambda check=check: check(model, records) for check in checks)):
+        for classes in range(3, 9):
+            model.partial_fit(*clusters(45, classes, seed=classes))
+        model.fit(*clusters(80, 5))
+        model.partial_fit(*clusters(45, 7))
+    assert len(model.classes_) == 7
+
+
+@pytest.mark.parametrize("kind", [kind for kind in INCREMENTAL if "python metric" not in kind])
+def test_named_records_are_classified_while_new_features_and_classes_are_learned(kind):
+    model = INCREMENTAL[kind]()
+    records, labels = clusters(60, 6)
+    for x, y in zip(records[:20], labels[:20], strict=True):
+        model.learn_one(dict(enumerate(x.tolist())), y)
+    with Readers(lambda: check_named_records(model, records), lambda: check_named_records(model, records[1:])):
+        for i, (x, y) in enumerate(zip(records[20:], labels[20:], strict=True)):
+            named = dict(enumerate(x.tolist())) | ({f"new {i}": float(i)} if i % 8 == 0 else {})
+            model.learn_one(named, y if i % 5 else f"class {10 + i}")
+    assert model.n_features_in_ == 8
+
+
+NATIVE = ["bayes-tree", "neighbors", "neighbors, inverted", "locust", "locust-blocks", "micro-clusters"]
+
+
+def longest_call_during_a_batch(model, records, batch):
+    """Return the duration of the longest call, as a share of the time that another thread takes to learn a batch."""
+    started, finished = threading.Event(), threading.Event()
+
+    def learn():
+        started.set()
+        begin = time.perf_counter()
+        model.partial_fit(*batch)
+        duration.append(time.perf_counter() - begin)
+        finished.set()
+
+    duration, longest = [], 0.0
+    learner = threading.Thread(target=learn)
+    learner.start()
+    started.wait()
+    while not finished.is_set():
+        begin = time.perf_counter()
+        model.classify(records, budget=1)
+        longest = max(longest, time.perf_counter() - begin)
+    learner.join()
+    return longest / duration[0]
+
+
+@pytest.mark.parametrize("kind", NATIVE)
+def test_a_call_does_not_wait_for_the_batch_that_is_learned(kind):
+    model = INCREMENTAL[kind]().partial_fit(*clusters(200, 4, features=8))
+    records, _ = clusters(1, 4, seed=1, features=8)
+    batch = clusters(8000, 4, seed=2, features=8)
+    shares = []
+    while min(shares, default=1) > 0.4 and len(shares) < 5:  # a busy machine may hold up a call, but not every time
+        shares.append(longest_call_during_a_batch(model, records, batch))
+    assert min(shares) < 0.4
