@@ -35,6 +35,8 @@ ATTACKS: dict[str, Kind] = {
     "random_kills": Kind("SIGKILL at random moments, several times"),
     "disk": Kind("a full or failing disk at every call that changes a file", preload="failing_calls.cpp"),
     "allocations": Kind("allocations of the native core fail", preload="failing_allocations.cpp"),
+    "interrupts": Kind("Ctrl-C at random moments of learning and classifying"),
+    "threads": Kind("many threads use a model and a query while one learns"),
 }
 """All attacks, by name."""
 
