@@ -52,7 +52,7 @@ def test_a_file_of_another_format_or_without_a_column_is_refused(path):
 def test_parquet_is_written_but_cannot_be_part_of_a_checkpoint(tmp_path):
     sink = ParquetSink(tmp_path / "out.parquet")
     sink.write(answered_records([1, 2]))
-    for use in (sink.sync, lambda: sink.rewind(0)):
+    for use in (lambda: sink.mark(complete=False), lambda: sink.rewind({})):
         with pytest.raises(ValueError, match="write JSON lines or CSV"):
             use()
     sink.close()

@@ -36,7 +36,7 @@ def test_a_reader_is_done_with_its_last_line_and_looking_changes_nothing(tmp_pat
     reader.seek(2)
     assert not reader.done
     assert [(line.text, line.number) for line in reader.read(5)] == [(b"b", 2)]
-    with pytest.raises(ValueError, match="ends before offset 99; give the same file"):
+    with pytest.raises(ValueError, match="ends before byte 99; give the same file"):
         reader.seek(99)
 
 
@@ -107,3 +107,74 @@ def test_lines_are_the_same_for_any_chunk_size(tmp_path, monkeypatch):
         assert found[0] == found[1] == found[2]
         assert [line.number for line in found[0]] == list(range(1, 9))
         assert [line.too_long for line in found[0]] == [False] * 5 + [True] + [False] * 2
+
+
+def read_all(reader):
+    lines = []
+    while not reader.done:
+        lines += [line.text for line in reader.read(1000)]
+        reader.wait(1.0)
+    return lines
+
+
+@pytest.fixture
+def open_input(tmp_path):
+    """A function that makes a reader of some bytes, from a file or from a pipe."""
+    made = []
+
+    def open_input(content, piped):
+        path = tmp_path / f"input {len(made)}"
+        made.append(path)
+        if not piped:
+            path.write_bytes(content)
+            return LineReader(path)
+        os.mkfifo(path)
+        writer = threading.Thread(target=path.write_bytes, args=(content,), daemon=True)
+        writer.start()
+        return LineReader(path)
+
+    return open_input
+
+
+@pytest.mark.parametrize("piped", [False, True])
+@pytest.mark.parametrize("n_lines", [3, 60_000])  # within one chunk, and more
+@pytest.mark.parametrize("peeked", [False, True])
+def test_a_reader_continues_the_input_it_has_read_and_refuses_another(open_input, piped, n_lines, peeked):
+    def reader(content):
+        made = open_input(content, piped)
+        if peeked:
+            made.peek_first_byte()
+        return made
+
+    content = b"".join(b"line %d\n" % i for i in range(n_lines))
+    first = reader(content)
+    while first.offset < len(content) // 2:
+        first.read(1)
+        first.wait(0.1)
+    offset, fingerprint = first.offset, first.fingerprint()
+    rest = read_all(first)
+    assert offset <= fingerprint["bytes"] <= len(content)
+
+    again = reader(content + b"more\n")
+    again.seek(offset, fingerprint)
+    assert again.offset == offset
+    assert read_all(again) == [*rest, b"more"]
+
+    for place in (0, offset - 3, fingerprint["bytes"] - 1):
+        changed = bytearray(content)
+        changed[place] ^= 1
+        with pytest.raises(ValueError, match=r"the first [0-9]+ bytes are not those that the run has read"):
+            reader(bytes(changed)).seek(offset, fingerprint)
+    with pytest.raises(ValueError, match="ends before byte"):
+        reader(content[: fingerprint["bytes"] - 1]).seek(offset, fingerprint)
+
+
+def test_the_fingerprint_does_not_depend_on_how_the_input_was_read(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b"a" * 700_000 + b"\nb\nc")
+    whole, resumed = LineReader(path, max_line_bytes=1000), LineReader(path, max_line_bytes=1000)
+    read_all(whole)
+    resumed.seek(700_001)
+    read_all(resumed)
+    assert whole.fingerprint() == resumed.fingerprint()
+    assert whole.fingerprint()["bytes"] == 700_004

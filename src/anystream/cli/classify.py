@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
+
+import typer
 
 from anystream.cli.classify_options import ClassifyOptions
 
@@ -20,13 +23,16 @@ def classify(options: ClassifyOptions) -> None:
     from anystream.runtime.signals import stop_on_signals
 
     run = prepare_run(options)
-    streams = open_streams(run)
-    engine = build_engine(run, streams)
-    started = time.perf_counter()
-    with stop_on_signals(engine), progress_line(engine, quiet=options.quiet):
-        summary = engine.run()
+    with run.checkpoint or nullcontext():
+        streams = open_streams(run)
+        engine = build_engine(run, streams)
+        started = time.perf_counter()
+        with stop_on_signals(engine), progress_line(engine, quiet=options.quiet):
+            summary = engine.run()
     streams.sink.close()
     if options.save_path is not None:
         run.classifier.save(options.save_path, notes=run.notes)
     learned = engine.learner.learned if options.learn else None
     print_report(summary, time.perf_counter() - started, learned, options)
+    if summary.checkpoint_error:
+        raise typer.Exit(1)  # reported already; the next start repeats the records since the checkpoint before

@@ -39,6 +39,8 @@ def open_streams(run: ClassifyRun) -> Streams:
     labels = None
     if options.labels_path is not None:
         labels = LabelPairs(open_source(options.labels_path, _label_schema(run.schema)))
+    if run.checkpoint is not None and options.restart:
+        run.checkpoint.clear()
     sink = open_sink(options.output_path, options.output_format, proba=options.proba, resume=resume)
     dead_letters = None
     if options.dead_letters_path is not None:

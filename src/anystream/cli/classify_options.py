@@ -72,6 +72,10 @@ class ClassifyOptions:
     checkpoint_every: Annotated[
         str, typer.Option(help="Interval of checkpoints, as a time (10s) or a number of records (5000 records).")
     ] = "10s"
+    restart: Annotated[
+        bool,
+        typer.Option(help="With --checkpoint: remove its checkpoints, and begin anew from the first record."),
+    ] = False
     proba: Annotated[bool, typer.Option(help="Write the probability of every class.")] = False
     input_format: Annotated[
         str | None,

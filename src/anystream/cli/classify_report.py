@@ -94,6 +94,8 @@ def _describe_records(figures: dict[str, Any], dead_letters_path: str | None) ->
             parts.append(f"{figures[name]} {text}")
     if figures["dead_letters"]:
         parts.append(f"{_count_bad(figures['dead_letters'], 'record')} ({_destination(dead_letters_path)})")
+    if "checkpoints_failed" in figures:
+        parts.append(f"{figures['checkpoints_failed']} checkpoints failed")
     if "accuracy" in figures:
         parts.append(f"accuracy {figures['accuracy']:.4f}")
     return "; ".join(parts)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import sys
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from anystream.cli.classify_options import SCHEDULERS, ClassifyOptions
@@ -13,11 +14,30 @@ from anystream.cli.queue_options import check_queue_options
 from anystream.cli.saved_model import read_notes, read_schema
 from anystream.connectors.schema import Schema
 from anystream.model_file import read_model
+from anystream.model_file.fingerprint import read_fingerprint
 from anystream.models import restore_model
-from anystream.runtime.checkpoint import CheckpointFolder, RunState
+from anystream.runtime.checkpoint import CheckpointFolder
 from anystream.runtime.gain_table import GainTable
 from anystream.runtime.queue import OverflowPolicy
+from anystream.runtime.run_state import RunState
 from anystream.runtime.schedulers import DeadlineShare, FixedBudget, MarginalGain, Scheduler, WaitingTime
+
+_MAY_CHANGE = (  # options that may differ when a run continues: they change no answer, or what they name is recognised
+    "model",
+    "input_path",
+    "output_path",
+    "dead_letters_path",
+    "save_path",
+    "queue_capacity",
+    "strict",
+    "mmap",
+    "verify",
+    "checkpoint_folder",
+    "checkpoint_every",
+    "restart",
+    "as_json",
+    "quiet",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +78,10 @@ class ClassifyRun:
 
 
 def prepare_run(options: ClassifyOptions) -> ClassifyRun:
-    """Check the options, read the model and return the run; nothing is written, and no stream is opened."""
+    """Check the options, read the model and return the run; no stream is opened, and no output is written.
+
+    The checkpoint folder is locked: if another run uses it, nothing happens to the outputs of that run.
+    """
     overflow = check_queue_options(options.queue_capacity, options.overflow)
     _check_values(options)
     _check_combinations(options)
@@ -70,10 +93,13 @@ def prepare_run(options: ClassifyOptions) -> ClassifyRun:
 
     file = read_model(options.model, mmap=options.mmap, verify=options.verify)
     notes = read_notes(file)
-    checkpoint = None
+    checkpoint, state = None, None
     if options.checkpoint_folder is not None:
-        checkpoint = CheckpointFolder(options.checkpoint_folder, notes=notes, **interval)
-    state = None if checkpoint is None else checkpoint.load()
+        checkpoint = CheckpointFolder(
+            options.checkpoint_folder, notes=notes, belongs_to=_describe_run(options), report=_report, **interval
+        )
+        checkpoint.lock()
+        state = None if options.restart else checkpoint.load()
     classifier = restore_model(file, mapped=options.mmap) if state is None else state.model
     if options.learn and not hasattr(classifier, "partial_fit"):
         raise ValueError(f"{options.model}: a model of kind {file.kind} cannot learn further; leave --learn out")
@@ -112,6 +138,8 @@ def _check_combinations(options: ClassifyOptions) -> None:
         raise ValueError("--mmap has no effect with --learn, which changes the model in memory; give one of them")
     if options.save_path is not None and not options.learn:
         raise ValueError("--save has no effect without --learn; add --learn, or leave --save out")
+    if options.restart and options.checkpoint_folder is None:
+        raise ValueError("--restart has no effect without --checkpoint; name its folder, or leave --restart out")
 
 
 def _check_files(options: ClassifyOptions) -> None:
@@ -174,6 +202,26 @@ def _parse_interval(text: str) -> dict[str, Any]:
             f"--checkpoint-every is {text!r}; write a time such as 10s, or a number such as '5000 records'"
         )
     return {"every_records": int(count), "every_s": float("inf")}
+
+
+def _describe_run(options: ClassifyOptions) -> dict[str, Any]:
+    """Return the model and the options that the answers depend on: a run does not continue with others.
+
+    Inputs and outputs are recognised by their content, which may be elsewhere now; only whether there are any counts.
+    """
+    described = {field.name: getattr(options, field.name) for field in fields(options)}
+    for name in _MAY_CHANGE:
+        del described[name]
+    described["labels_path"] = options.labels_path is not None
+    named = {
+        f"--{name.removesuffix('_column').removesuffix('_path').replace('_', '-')}": value
+        for name, value in described.items()
+    }
+    return {"model": read_fingerprint(options.model)} | named
+
+
+def _report(text: str) -> None:
+    print(f"anystream: {text}", file=sys.stderr)
 
 
 def _choose_columns(schema: Schema, options: ClassifyOptions) -> Schema:

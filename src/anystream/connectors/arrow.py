@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ except ImportError as error:  # pragma: no cover  the tests have it
     raise ImportError("Parquet and Arrow files need pyarrow; install anystream[arrow]") from error
 
 _BATCH = 8192  # records decoded at a time
+_END_BYTES = 2**16  # bytes from either end by which a file is recognised
 
 
 class ArrowSource:
@@ -76,8 +78,19 @@ class ArrowSource:
     def wait(self, seconds: float) -> None:
         """Return at once: a file is always ready."""
 
-    def seek(self, offset: int) -> None:
+    def fingerprint(self) -> dict[str, Any]:
+        """Return the size of the file, and a hash of its two ends: they hold its schema and the place of every part."""
+        size = self._path.stat().st_size
+        with open(self._path, "rb") as file:
+            ends = file.read(_END_BYTES)
+            file.seek(max(size - _END_BYTES, 0))
+            ends += file.read(_END_BYTES)
+        return {"bytes": size, "hash": hashlib.sha256(ends).hexdigest()}
+
+    def seek(self, offset: int, fingerprint: dict[str, Any] | None = None) -> None:
         """Continue from row `offset`."""
+        if fingerprint is not None and fingerprint != self.fingerprint():
+            raise ValueError(f"{self._path} is not the file that the run has read; give the input of that run")
         wanted = [column.name for column in self.schema.columns]
         wanted += [n for n in (self.schema.label, self.schema.key, self.schema.time) if n in self._names]
         self._batches = _read_batches(self._path, wanted)
@@ -139,11 +152,14 @@ class ParquetSink:
     def flush(self) -> None:
         """Do nothing: a Parquet file is readable only after `close`."""
 
-    def sync(self) -> int:
+    def mark(self, *, complete: bool) -> dict[str, Any]:
         """Raise: a Parquet file has no valid position before its end."""
         raise ValueError("a Parquet file cannot be part of a checkpoint; write JSON lines or CSV")
 
-    def rewind(self, position: int) -> None:
+    def sync(self) -> None:
+        """Do nothing: a Parquet file is readable only after `close`."""
+
+    def rewind(self, mark: dict[str, Any] | None) -> None:
         """Raise: a Parquet file cannot be truncated."""
         raise ValueError("a Parquet file cannot be rewound to a checkpoint; write JSON lines or CSV")
 

@@ -66,10 +66,10 @@ class CsvSource(TextSource):
         """Whether every record was read."""
         return not self._open_quote and self._reader.done
 
-    def seek(self, offset: int) -> None:
+    def seek(self, offset: int, fingerprint: dict[str, Any] | None = None) -> None:
         """Continue from byte `offset`."""
         self._open_quote = []
-        super().seek(offset)
+        super().seek(offset, fingerprint)
 
     def _read_lines(self, max_lines: int) -> list[Line]:
         lines, self._open_quote = self._open_quote + self._reader.read(max_lines), []

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from io import BufferedWriter, FileIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,49 +19,95 @@ from numpy.typing import NDArray
 from anystream.runtime.contracts import AnsweredRecords
 from anystream.runtime.records import RejectedRecord
 
+_TAIL_BYTES = 2**16  # bytes before a mark by which a file is recognised
+
 
 class _LineFile:
-    """A file that is written in whole lines and can be truncated to the position of a checkpoint."""
+    """A file that is written in whole lines and can be truncated to the mark of a checkpoint."""
 
     def __init__(self, path: str | os.PathLike[str], *, resume: bool = False) -> None:
         self._file: BinaryIO
-        if path == "-":
-            self._file, self._name = sys.stdout.buffer, "standard output"
-        else:
-            self._file, self._name = open(Path(path), "r+b" if resume and Path(path).exists() else "wb"), str(path)  # noqa: SIM115  closed by close()
-            self._file.seek(0, os.SEEK_END)
         self._is_file = path != "-"
+        if self._is_file:
+            self._name = str(path)
+            mode = "r+" if resume and Path(path).exists() else "w+"  # also read, by `_hash_tail`
+            self._file = BufferedWriter(FileIO(Path(path), mode))
+            self._file.seek(0, os.SEEK_END)
+        else:
+            self._file, self._name = sys.stdout.buffer, "standard output"
 
     def flush(self) -> None:
         """Hand everything written to the system: it survives the end of the process."""
-        self._file.flush()
+        with self._name_in_errors():
+            self._file.flush()
 
-    def sync(self) -> int:
-        """Write everything to disk, so that it survives the end of the system, too; return the bytes in the file."""
-        self._file.flush()
+    def mark(self, *, complete: bool) -> dict[str, Any]:
+        """Return the path of the file, the bytes in it, and a hash of the last of them."""
+        self.flush()
         if not self._is_file:
-            return 0
-        os.fsync(self._file.fileno())
-        return self._file.tell()
+            return {}
+        n_bytes = self._file.tell()
+        path = str(Path(self._name).resolve())
+        return {"path": path, "bytes": n_bytes, "tail_hash": self._hash_tail(n_bytes), "complete": complete}
 
-    def rewind(self, position: int) -> None:
-        """Remove what was written after `position`."""
+    def sync(self) -> None:
+        """Write everything that was flushed to disk, so that it survives the end of the system, too."""
+        if self._is_file:
+            with self._name_in_errors():
+                os.fsync(self._file.fileno())
+
+    def rewind(self, mark: dict[str, Any] | None) -> None:
+        """Remove what was written after `mark`; raise ValueError if the run did not write it."""
         if not self._is_file:
             raise ValueError(
                 "standard output cannot be rewound to a checkpoint; write to a file, or start from scratch"
             )
-        if self._file.seek(0, os.SEEK_END) < position:
+        n_bytes = self._file.seek(0, os.SEEK_END)
+        if mark is None:
+            if n_bytes:
+                raise ValueError(f"{self._name} holds {n_bytes} bytes that the run did not write; name a new file")
+            return
+        position = mark["bytes"]
+        if n_bytes < position or self._hash_tail(position) != mark["tail_hash"] or self._is_unknown(mark, n_bytes):
             raise ValueError(
-                f"{self._name} has fewer bytes than at the checkpoint ({position}); restore the file of that run"
+                f"{self._name} does not begin with the {position} bytes that the run wrote to {mark['path']}; name "
+                "that file"
+            )
+        if mark["complete"] and n_bytes > position:
+            raise ValueError(
+                f"{self._name} was complete with {position} bytes and has {n_bytes} now; remove what was added"
             )
         self._file.seek(position)
         self._file.truncate()
 
     def close(self) -> None:
         """Flush, and close the file."""
-        self._file.flush()
+        self.flush()
         if self._is_file:
             self._file.close()
+
+    def _write(self, content: bytes) -> None:
+        with self._name_in_errors():
+            self._file.write(content)
+
+    def _hash_tail(self, position: int) -> str:
+        """Return a hash of the last bytes before `position`."""
+        n_bytes = min(position, _TAIL_BYTES)
+        return hashlib.sha256(os.pread(self._file.fileno(), n_bytes, position - n_bytes)).hexdigest()
+
+    def _is_unknown(self, mark: dict[str, Any], n_bytes: int) -> bool:
+        """Whether no content tells that this is the file of the mark, and its path neither."""
+        return mark["bytes"] == 0 and n_bytes > 0 and mark["path"] != str(Path(self._name).resolve())
+
+    @contextmanager
+    def _name_in_errors(self) -> Iterator[None]:
+        """Name the file in errors of the system, such as a full disk."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno is None:
+                raise
+            raise OSError(error.errno, error.strerror, self._name) from error
 
 
 class _AnswerFile(_LineFile, ABC):
@@ -75,7 +124,7 @@ class _AnswerFile(_LineFile, ABC):
         if self._classes is not answers.classes:
             self._classes = answers.classes
             self._texts = {label: self._format_value(label) for label in answers.classes.tolist()}
-        self._file.write("".join(self._format_lines(answers)).encode())
+        self._write("".join(self._format_lines(answers)).encode())
 
     @staticmethod
     @abstractmethod
@@ -97,7 +146,7 @@ class JsonLinesSink(_AnswerFile):
     proba : bool, default=False
         Write the probability of every class.
     resume : bool, default=False
-        Keep the content of the file; a checkpoint truncates it to its position.
+        Keep the content of the file; a checkpoint truncates it to its mark.
     """
 
     @staticmethod
@@ -132,7 +181,7 @@ class CsvSink(_AnswerFile):
             names = ["key", "label", "confidence", "steps", "certified", "late"]
             if self._proba:
                 names += [self._format_value(f"proba_{label}") for label in answers.classes.tolist()]
-            self._file.write((",".join(names) + "\n").encode())
+            self._write((",".join(names) + "\n").encode())
         super().write(answers)
 
     @staticmethod
@@ -162,7 +211,7 @@ class DeadLetterFile(_LineFile):
     path : path
         The file.
     resume : bool, default=False
-        Keep the content of the file; a checkpoint truncates it to its position.
+        Keep the content of the file; a checkpoint truncates it to its mark.
     """
 
     def write(self, rejected: Sequence[RejectedRecord]) -> None:
@@ -170,7 +219,7 @@ class DeadLetterFile(_LineFile):
         for found in rejected:
             members = {"line": found.line, "key": _to_plain(found.key), "reason": found.reason, "record": found.record}
             line = json.dumps({name: value for name, value in members.items() if value is not None}, ensure_ascii=False)
-            self._file.write(line.encode("utf-8", "surrogatepass") + b"\n")
+            self._write(line.encode("utf-8", "surrogatepass") + b"\n")
 
 
 def _answer_rows(answers: AnsweredRecords, format_key: Callable[[Any], str]) -> Iterator[tuple[Any, ...]]:

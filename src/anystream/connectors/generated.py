@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from anystream.runtime.contracts import PollResult
 from anystream.runtime.records import Records
+from anystream.runtime.row_hash import check_rows, describe_rows
+
+_COMPARED = 256  # records from the start by which a generator is recognised
 
 
 class Stream(Protocol):
@@ -58,8 +61,14 @@ class GeneratedSource:
     def wait(self, seconds: float) -> None:
         """Return at once: generated records are always ready."""
 
-    def seek(self, offset: int) -> None:
+    def fingerprint(self) -> dict[str, Any]:
+        """Return a hash of the first records, which a generator with the same seed makes again."""
+        return describe_rows(self._take(min(self.offset, _COMPARED)))
+
+    def seek(self, offset: int, fingerprint: dict[str, Any] | None = None) -> None:
         """Continue from position `offset`."""
+        if fingerprint is not None:
+            check_rows(self._take(fingerprint["records"]), fingerprint)
         self.offset = offset
 
     def acknowledge(self, offset: int) -> None:
@@ -67,3 +76,6 @@ class GeneratedSource:
 
     def close(self) -> None:
         """Do nothing: there is nothing to release."""
+
+    def _take(self, n: int) -> NDArray[np.float64]:
+        return self._stream.take(n)[0] if n else np.empty((0, self._stream.n_features))

@@ -43,9 +43,13 @@ class LabelPairs:
                 pairs.append((key, label))
         return LabelPollResult(pairs, rejected)
 
-    def seek(self, offset: int) -> None:
+    def fingerprint(self) -> dict[str, Any]:
+        """Return the fingerprint of the source."""
+        return self._source.fingerprint()
+
+    def seek(self, offset: int, fingerprint: dict[str, Any] | None = None) -> None:
         """Continue from `offset`."""
-        self._source.seek(offset)
+        self._source.seek(offset, fingerprint)
 
     def close(self) -> None:
         """Close the source."""

@@ -8,7 +8,9 @@ import stat
 import sys
 from itertools import accumulate, count
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from anystream.connectors.prefix_hash import PrefixHash
 
 MAX_LINE_BYTES = 1_000_000
 _CHUNK = 2**18  # bytes read at a time
@@ -62,6 +64,7 @@ class LineReader:
         self._tail_bytes = 0  # length of that line so far, also where only its beginning is held
         self._skipping = False  # whether the tail is too long, so that only its beginning is held
         self._number = 1
+        self._prefix = PrefixHash(self.name)
 
     @property
     def offset(self) -> int:
@@ -103,12 +106,19 @@ class LineReader:
         if not self._ended and not self._regular:
             select.select([self._descriptor], [], [], seconds)
 
-    def seek(self, offset: int) -> None:
-        """Continue from the line that begins at `offset`; on a pipe, skip the lines before it."""
+    def fingerprint(self) -> dict[str, Any]:
+        """Return a description of all bytes read so far, for `seek`."""
+        return self._prefix.fingerprint()
+
+    def seek(self, offset: int, fingerprint: dict[str, Any] | None = None) -> None:
+        """Continue from the line that begins at `offset`; on a pipe, skip the lines before it.
+
+        With a `fingerprint`, raise ValueError unless the input begins with the bytes that it describes.
+        """
         if self._regular:
-            self._seek_file(offset)
+            self._seek_file(offset, fingerprint)
         else:
-            self._skip_to(offset)
+            self._skip_to(offset, fingerprint)
 
     def close(self) -> None:
         """Close the file."""
@@ -116,36 +126,54 @@ class LineReader:
             os.close(self._descriptor)
             self._owned = False
 
-    def _seek_file(self, offset: int) -> None:
+    def _seek_file(self, offset: int, fingerprint: dict[str, Any] | None) -> None:
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         self._lines, self._next, self._ended = [], 0, False
         self._tail, self._tail_bytes, self._skipping = b"", 0, False
-        self._number, self._tail_offset = 1, offset
-        while offset > 0:  # read from the start, to count the lines
-            chunk = os.read(self._descriptor, min(offset, _CHUNK))
-            if not chunk:
-                raise ValueError(
-                    f"{self.name} ends before offset {self._tail_offset}; give the same file as in the run to resume"
-                )
-            self._number += chunk.count(b"\n")
-            offset -= len(chunk)
+        self._tail_offset = offset
+        prefix = PrefixHash(self.name)
+        if fingerprint is not None:
+            prefix.expect(fingerprint)
+        self._number = 1 + self._read_prefix(prefix, offset)  # from the start, to count the lines
+        self._prefix = prefix.copy()
+        if fingerprint is not None:
+            self._read_prefix(prefix, fingerprint["bytes"])
+        os.lseek(self._descriptor, offset, os.SEEK_SET)
 
-    def _skip_to(self, offset: int) -> None:
+    def _read_prefix(self, prefix: PrefixHash, end: int) -> int:
+        """Read the file up to byte `end`, without keeping anything, and return the number of lines."""
+        n_lines = 0
+        while prefix.n_bytes < end:
+            chunk = os.read(self._descriptor, min(end - prefix.n_bytes, _CHUNK))
+            if not chunk:
+                raise ValueError(f"{self.name} ends before byte {end}; give the same file as in the run to resume")
+            prefix.update(chunk)
+            n_lines += chunk.count(b"\n")
+        return n_lines
+
+    def _skip_to(self, offset: int, fingerprint: dict[str, Any] | None) -> None:
         if self.offset > offset:
             raise ValueError(f"a pipe cannot go back from byte {self.offset} to {offset}; send it again from the start")
+        if fingerprint is not None:
+            self._prefix.expect(fingerprint)
         while self.offset < offset:
             if not self.read(1):
-                if self._ended:
-                    raise ValueError(
-                        f"{self.name} ends before offset {offset}; give the same input as in the run to resume"
-                    )
-                self.wait(1.0)
+                self._wait_for_byte(offset)
+        while fingerprint is not None and self._prefix.n_bytes < fingerprint["bytes"]:
+            if self._ended or not self._fill():
+                self._wait_for_byte(fingerprint["bytes"])
+
+    def _wait_for_byte(self, position: int) -> None:
+        if self._ended:
+            raise ValueError(f"{self.name} ends before byte {position}; give the same input as in the run to resume")
+        self.wait(1.0)
 
     def _fill(self) -> bool:
         """Read one chunk if there is one; return False if nothing is available at the moment."""
         if not self._regular and not select.select([self._descriptor], [], [], 0)[0]:
             return False
         chunk = os.read(self._descriptor, _CHUNK)
+        self._prefix.update(chunk)
         if self._next:
             del self._lines[: self._next]
             self._next = 0

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from anystream.runtime.contracts import AnsweredRecords, LabelPollResult, PollResult
 from anystream.runtime.records import Records, RejectedRecord
+from anystream.runtime.row_hash import check_rows, describe_rows
 
 
 class MemorySource:
@@ -59,8 +60,13 @@ class MemorySource:
     def wait(self, seconds: float) -> None:
         """Return at once: records in memory are ready."""
 
-    def seek(self, offset: int) -> None:
+    def fingerprint(self) -> dict[str, Any]:
+        """Return the number of records polled so far, and a hash of their features."""
+        return describe_rows(self._records.features[: self.offset])
+
+    def seek(self, offset: int, fingerprint: dict[str, Any] | None = None) -> None:
         """Continue from row `offset`."""
+        check_rows(self._records.features, fingerprint)
         if not 0 <= offset <= len(self._records):
             raise ValueError(f"offset is {offset}; the source has {len(self._records)} records")
         self.offset = offset
@@ -95,13 +101,16 @@ class MemorySink:
     def flush(self) -> None:
         """Do nothing: memory does not outlive the process."""
 
-    def sync(self) -> int:
+    def mark(self, *, complete: bool) -> dict[str, Any]:
         """Return the number of batches."""
-        return len(self.batches)
+        return {"batches": len(self.batches)}
 
-    def rewind(self, position: int) -> None:
-        """Drop the batches after `position`."""
-        del self.batches[position:]
+    def sync(self) -> None:
+        """Do nothing: memory does not outlive the process."""
+
+    def rewind(self, mark: dict[str, Any] | None) -> None:
+        """Drop the batches after `mark`."""
+        del self.batches[0 if mark is None else mark["batches"] :]
 
     def close(self) -> None:
         """Do nothing: there is nothing to release."""
@@ -138,13 +147,16 @@ class MemoryDeadLetters:
     def flush(self) -> None:
         """Do nothing: memory does not outlive the process."""
 
-    def sync(self) -> int:
+    def mark(self, *, complete: bool) -> dict[str, Any]:
         """Return the number of rejected records."""
-        return len(self.rejected)
+        return {"rejected": len(self.rejected)}
 
-    def rewind(self, position: int) -> None:
-        """Drop the rejected records after `position`."""
-        del self.rejected[position:]
+    def sync(self) -> None:
+        """Do nothing: memory does not outlive the process."""
+
+    def rewind(self, mark: dict[str, Any] | None) -> None:
+        """Drop the rejected records after `mark`."""
+        del self.rejected[0 if mark is None else mark["rejected"] :]
 
     def close(self) -> None:
         """Do nothing: there is nothing to release."""
@@ -181,8 +193,13 @@ class MemoryLabels:
         self.offset += len(pairs)
         return LabelPollResult(pairs)
 
-    def seek(self, offset: int) -> None:
+    def fingerprint(self) -> dict[str, Any]:
+        """Return the number of pairs polled so far, and a hash of them."""
+        return describe_rows(self._pairs[: self.offset])
+
+    def seek(self, offset: int, fingerprint: dict[str, Any] | None = None) -> None:
         """Continue from pair `offset`."""
+        check_rows(self._pairs, fingerprint)
         self.offset = offset
 
     def close(self) -> None:

@@ -76,9 +76,13 @@ class TextSource(ABC):
         """Return when more may be ready."""
         self._reader.wait(seconds)
 
-    def seek(self, offset: int) -> None:
+    def fingerprint(self) -> dict[str, Any]:
+        """Return the number of bytes read so far, and their hash."""
+        return self._reader.fingerprint()
+
+    def seek(self, offset: int, fingerprint: dict[str, Any] | None = None) -> None:
         """Continue from byte `offset`."""
-        self._reader.seek(offset)
+        self._reader.seek(offset, fingerprint)
 
     def acknowledge(self, offset: int) -> None:  # noqa: B027  not abstract: no subclass has anything to do
         """Do nothing: a file keeps its records."""

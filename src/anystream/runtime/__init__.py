@@ -5,7 +5,7 @@ classifies it, a `Sink` takes the answers, and everything that is safe is acknow
 connectors are used through protocols only; this package imports neither.
 """
 
-from anystream.runtime.checkpoint import CheckpointError, CheckpointFolder, RunState
+from anystream.runtime.checkpoint import CheckpointError, CheckpointFolder
 from anystream.runtime.clock import Clock, RealClock, SimulatedClock
 from anystream.runtime.contracts import (
     AnsweredRecords,
@@ -24,6 +24,7 @@ from anystream.runtime.learner import BackgroundLearner, FrozenModel, InlineLear
 from anystream.runtime.queue import OVERFLOW_POLICIES, RecordQueue
 from anystream.runtime.records import Record, Records, RejectedRecord
 from anystream.runtime.replay import Replay, as_recorded, at_rate, at_times
+from anystream.runtime.run_state import RunState
 from anystream.runtime.schedulers import (
     BatchPlan,
     DeadlineShare,

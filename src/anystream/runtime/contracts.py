@@ -28,6 +28,8 @@ class Source(Protocol):
     A source guarantees: `poll` does not block; records come in the order of their offsets, which rise; after `seek(o)`
     the record at offset o is the next one again, as long as it has not been acknowledged. It may not rely on `close`
     being called, nor on anything between two acknowledgements being read only once.
+
+    A checkpoint stores the fingerprint of a source, so that a run never continues with another input.
     """
 
     @property
@@ -44,8 +46,15 @@ class Source(Protocol):
     def wait(self, seconds: float) -> None:
         """Return when records may be ready, and after `seconds` at the latest."""
 
-    def seek(self, offset: int) -> None:
-        """Continue from `offset`."""
+    def fingerprint(self) -> dict[str, Any]:
+        """Return JSON values that describe everything read so far, such as its length and hash, for `seek`."""
+
+    def seek(self, offset: int, fingerprint: dict[str, Any] | None = None) -> None:
+        """Continue from `offset`.
+
+        With a `fingerprint`, first check that the source begins with what it describes, more may follow; otherwise
+        raise ValueError with the name of the source.
+        """
 
     def acknowledge(self, offset: int) -> None:
         """Note that every record before `offset` is classified and its answer safe: the source may forget it."""
@@ -93,15 +102,22 @@ class Durable(Protocol):
     def flush(self) -> None:
         """Hand everything written to the system: after this it survives the end of the process."""
 
-    def sync(self) -> int:
-        """Write everything to disk and return how much there is, for `rewind` after a restart."""
+    def mark(self, *, complete: bool) -> dict[str, Any]:
+        """Flush, and return JSON values by which `rewind` finds this position again, such as the length and a hash.
 
-    def rewind(self, position: int) -> None:
-        """Remove what was written after `position`, which an earlier `sync` returned.
+        `complete` says that nothing will be written after the mark.
+        """
 
-        With this, no answer is written twice after a restart. A sink that cannot remove anything (standard output)
-        raises; a sink that stores by key (a database) may do nothing, because writing the same key again changes
-        nothing.
+    def sync(self) -> None:
+        """Write everything that was flushed to disk. Another thread may write and flush in the meantime."""
+
+    def rewind(self, mark: dict[str, Any] | None) -> None:
+        """Remove what was written after `mark`; with None, the run has written nothing yet.
+
+        With this, no answer is written twice after a restart. Nothing that the run did not write may be removed: if the
+        content before the mark is not that of the run, or if there is more after a complete mark, raise ValueError. A
+        sink that cannot remove anything (standard output) raises; a sink that stores by key (a database) may do
+        nothing, because writing the same key again changes nothing.
         """
 
     def close(self) -> None:
@@ -143,8 +159,11 @@ class LabelSource(Protocol):
     def poll(self, max_labels: int) -> LabelPollResult:
         """Return at most `max_labels` labels that are ready now, malformed ones included, without blocking."""
 
-    def seek(self, offset: int) -> None:
-        """Continue from `offset`."""
+    def fingerprint(self) -> dict[str, Any]:
+        """Return JSON values that describe everything read so far, for `seek`."""
+
+    def seek(self, offset: int, fingerprint: dict[str, Any] | None = None) -> None:
+        """Continue from `offset`, after comparing the source with the `fingerprint`, if there is one."""
 
     def close(self) -> None:
         """Release files and connections."""

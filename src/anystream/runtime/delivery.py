@@ -141,18 +141,27 @@ class Delivery:
             self._dead_letters.flush()
         self._flushed_at, self._unflushed = now, False
 
-    def sync(self) -> dict[str, int]:
-        """Write everything to disk and return the positions, for a checkpoint."""
+    def state(self, *, complete: bool) -> dict[str, Any]:
+        """Flush, and return the marks of answers and dead letters for a checkpoint.
+
+        `complete` says that nothing will be written after them.
+        """
         return {
-            "sink": self._sink.sync(),
-            "dead_letters": 0 if self._dead_letters is None else self._dead_letters.sync(),
+            "sink": self._sink.mark(complete=complete),
+            "dead_letters": None if self._dead_letters is None else self._dead_letters.mark(complete=complete),
         }
 
-    def restore(self, positions: dict[str, int]) -> None:
-        """Remove what was written after the positions that `sync` returned."""
-        self._sink.rewind(positions["sink"])
+    def sync(self) -> None:
+        """Write everything that was flushed to disk; another thread than that of the engine may call this."""
+        self._sink.sync()
         if self._dead_letters is not None:
-            self._dead_letters.rewind(positions["dead_letters"])
+            self._dead_letters.sync()
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remove what was written after a `state`."""
+        self._sink.rewind(state["sink"])
+        if self._dead_letters is not None:
+            self._dead_letters.rewind(state["dead_letters"])
 
     # -- details -----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from anystream._native import StopToken
 from anystream.runtime.batch_classifier import BatchClassifier
-from anystream.runtime.checkpoint import CheckpointFolder, RunState
+from anystream.runtime.checkpoint import BEGIN_ANEW, CheckpointError, CheckpointFolder
+from anystream.runtime.checkpoint_writer import CheckpointWriter
 from anystream.runtime.clock import Clock, RealClock
 from anystream.runtime.contracts import DeadLetters, LabelSource, Sink, Source
 from anystream.runtime.delivery import Delivery
@@ -21,6 +22,7 @@ from anystream.runtime.learner import FrozenModel, Learner
 from anystream.runtime.queue import RecordQueue
 from anystream.runtime.record_checks import RecordChecks
 from anystream.runtime.records import Records
+from anystream.runtime.run_state import RunState
 from anystream.runtime.schedulers.contract import BatchPlan, Scheduler, SchedulerContext
 from anystream.runtime.schedulers.deadline_share import DeadlineShare
 from anystream.runtime.step_cost import StepCost
@@ -176,6 +178,8 @@ class Engine:
             within_s=math.inf if within_s is None else within_s,
         )
         self._classifier = BatchClassifier(self.learner, self.scheduler, self._delivery, self.clock, self._stop)
+        self._writer = None if checkpoint is None else CheckpointWriter(checkpoint, self._delivery.sync)
+        self._resumed = False
         self._saved_at, self._saved_answers = 0.0, 0
 
     # -- for callers -------------------------------------------------------------------------------------------------
@@ -183,9 +187,12 @@ class Engine:
     def run(self) -> Summary:
         """Classify records until the source is done or `stop` is called.
 
-        On return every record that was taken is finished and its answer flushed.
+        On return every record that was taken is finished and its answer flushed. With a checkpoint folder, the last
+        checkpoint is saved then, also after `stop`; ``summary.checkpoint_error`` tells if that failed.
         """
-        with _frozen_garbage_collector():
+        with self._locked_checkpoints(), _frozen_garbage_collector():
+            if self._resumed:
+                self._save_first()
             self.cost = measure_step_cost(self.learner.model, self.clock)
             self._saved_at, self._saved_answers = self.clock.now(), self.summary.answered
             while not self._stop.is_set() and not self.source.done:
@@ -196,10 +203,12 @@ class Engine:
                 pass
             self.learner.close()
             self._delivery.flush(self.clock.now())
-            if self.checkpoint is not None:
-                self._save(self.checkpoint)
-            else:
+            if self._writer is None:
                 self.source.acknowledge(self.source.offset)
+            else:
+                self._finish_checkpoint(wait=True)
+                self._start_checkpoint(self._writer, complete=True)
+                self._finish_checkpoint(wait=True)
             return self.summary
 
     def stop(self) -> None:
@@ -216,14 +225,26 @@ class Engine:
         self._observer = observer
 
     def resume(self, state: RunState) -> None:
-        """Continue a run from its checkpoint; the engine must have been made with the model of `state`."""
-        self.summary.restore(state.summary)
-        self._intake.restore(state.intake)
-        if self.labels is not None:
-            self.labels.seek(state.label_offset)
-        self._delivery.restore(state.delivery)
-        self.matcher.restore(state.matcher)
-        self.learner.restore(state.learner, self.summary.answered)
+        """Continue a run from its checkpoint; the engine must have been made with the model of `state`.
+
+        Raises
+        ------
+        CheckpointError
+            When the inputs or outputs are not those of the run. Nothing that the run did not write is removed.
+        """
+        try:
+            self.summary.restore(state.summary)
+            self._intake.restore(state.intake)
+            if self.labels is not None:
+                self.labels.seek(state.labels.get("offset", 0), state.labels.get("fingerprint"))
+            self.matcher.restore(state.matcher)
+            self.learner.restore(state.learner, self.summary.answered)
+            self._delivery.restore(state.delivery)
+        except ValueError as error:
+            raise CheckpointError(f"{error}, or {BEGIN_ANEW}") from error
+        except (AttributeError, IndexError, KeyError, OverflowError, TypeError) as error:
+            raise CheckpointError(f"the checkpoint holds no state of a run ({error!r}); {BEGIN_ANEW}") from error
+        self._resumed = True
 
     # -- one turn ----------------------------------------------------------------------------------------------------
 
@@ -234,10 +255,7 @@ class Engine:
         n_taken += self._take_labels()
         plan, batch_size = self._classify_batch(began, evicted_s)
         self.learner.update(self.summary.answered)
-        if self.checkpoint is not None and self.checkpoint.is_due(
-            self.summary.answered - self._saved_answers, self.clock.now() - self._saved_at
-        ):
-            self._save(self.checkpoint)
+        self._save_if_due()
         now = self.clock.now()
         idle = n_taken == 0 and batch_size == 0
         self._delivery.flush_if_due(now, idle=idle)
@@ -281,23 +299,64 @@ class Engine:
 
     # -- checkpoints -------------------------------------------------------------------------------------------------
 
-    def _save(self, checkpoint: CheckpointFolder) -> None:
-        self._delivery.flush(self.clock.now())
-        intake = self._intake.state()
+    @contextmanager
+    def _locked_checkpoints(self) -> Iterator[None]:
+        """Lock the checkpoint folder, if there is one, so that no other run uses it."""
+        if self.checkpoint is not None:
+            self.checkpoint.lock()
+        try:
+            yield
+        finally:
+            if self._writer is not None:
+                self._writer.close()
+
+    def _save_first(self) -> None:
+        """Save a checkpoint before anything is written: what the outputs hold beyond it belongs to this run."""
+        if self._writer is not None:
+            self._start_checkpoint(self._writer)
+            result = self._writer.finish(wait=True)
+            if result is not None and result.error is not None:
+                raise result.error
+
+    def _save_if_due(self) -> None:
+        if self.checkpoint is None or self._writer is None:
+            return
+        if self._writer.busy:
+            self._finish_checkpoint(wait=False)
+        elif self.checkpoint.is_due(self.summary.answered - self._saved_answers, self.clock.now() - self._saved_at):
+            self._start_checkpoint(self._writer)
+
+    def _start_checkpoint(self, writer: CheckpointWriter, *, complete: bool = False) -> None:
+        """Capture the state of the run at this instant, and begin to save it; `complete` after the last answer."""
+        self._saved_at, self._saved_answers = self.clock.now(), self.summary.answered
         model, learner = self.learner.state()
-        checkpoint.save(
+        labels = self.labels
+        writer.start(
             RunState(
                 model=model,
-                intake=intake,
-                label_offset=0 if self.labels is None else self.labels.offset,
+                intake=self._intake.state(),
+                labels={} if labels is None else {"offset": labels.offset, "fingerprint": labels.fingerprint()},
                 learner=learner,
                 matcher=self.matcher.state(),
-                delivery=self._delivery.sync(),
+                delivery=self._delivery.state(complete=complete),
                 summary=self.summary.state(),
             )
         )
-        self.source.acknowledge(intake["resume_at"])
-        self._saved_at, self._saved_answers = self.clock.now(), self.summary.answered
+
+    def _finish_checkpoint(self, *, wait: bool) -> None:
+        """Acknowledge the records of a checkpoint that is on disk; report one that could not be saved."""
+        assert self.checkpoint is not None
+        assert self._writer is not None
+        result = self._writer.finish(wait=wait)
+        if result is None:
+            return
+        if result.error is None:
+            self.summary.checkpoint_error = ""
+            self.source.acknowledge(result.state.intake["resume_at"])
+        else:
+            self.summary.checkpoints_failed += 1
+            self.summary.checkpoint_error = str(result.error) or repr(result.error)
+            self.checkpoint.report(f"a checkpoint could not be saved: {self.summary.checkpoint_error}")
 
 
 @contextmanager

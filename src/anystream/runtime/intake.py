@@ -83,14 +83,18 @@ class Intake:
         """Return how far the source was read and which records are unfinished, for a checkpoint.
 
         ``resume_at`` is the offset of the first unfinished record, or else of the next one; ``read_to`` the offset up
-        to which the source was read; ``unfinished`` the offsets in between of the records that are still queued, of
-        which ``unfinished_labelled`` carried a label.
+        to which the source was read; ``fingerprint`` describes what was read; ``unfinished`` holds the offsets in
+        between of the records that are not finished: those in the queue, of which ``unfinished_labelled`` carried a
+        label, and those of an earlier run that this one has not taken again yet.
         """
         queued = self._queue.records()
-        offsets = np.sort(queued.offset)
+        here = self._source.offset
+        untaken = self._unfinished[self._unfinished >= here]
+        offsets = np.sort(np.concatenate([queued.offset, untaken]))
         return {
-            "resume_at": int(offsets[0]) if len(offsets) else self._source.offset,
-            "read_to": self._source.offset,
+            "resume_at": min(int(offsets[0]), here) if len(offsets) else here,
+            "read_to": max(here, self._read_to),
+            "fingerprint": self._source.fingerprint(),
             "unfinished": offsets.tolist(),
             "unfinished_labelled": _count_labelled(queued),
         }
@@ -100,7 +104,7 @@ class Intake:
 
         The summary must be restored before: the unfinished records are no longer counted as taken.
         """
-        self._source.seek(state["resume_at"])
+        self._source.seek(state["resume_at"], state["fingerprint"])
         self._read_to = state["read_to"]
         self._unfinished = np.array(state["unfinished"], dtype=np.int64)
         self._summary.taken -= self._summary.waiting

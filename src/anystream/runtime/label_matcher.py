@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.runtime.labelled import LabelledRecord, stack_features, to_plain
+from anystream.runtime.labelled import LabelledRecord, to_plain
 from anystream.runtime.records import Records
 
 
@@ -87,7 +87,7 @@ class LabelMatcher:
         """Return the waiting records and labels, for a checkpoint."""
         return {
             "keys": list(self._records),
-            "features": stack_features(self._records.values()),
+            "features": list(self._records.values()),
             "labels": [[key, to_plain(label)] for key, label in self._labels.items()],
         }
 

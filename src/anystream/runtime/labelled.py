@@ -1,8 +1,8 @@
-"""Labelled records, and their form in a checkpoint: one matrix of features and a list of JSON values."""
+"""Labelled records, and their form in a checkpoint: rows of features and a list of JSON values."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,17 +14,12 @@ LabelledRecord = tuple[NDArray[np.float64], Any]
 
 def pack_labelled(labelled: Sequence[LabelledRecord]) -> dict[str, Any]:
     """Return labelled records as ``features`` and ``labels``."""
-    return {"features": stack_features([x for x, _ in labelled]), "labels": [to_plain(label) for _, label in labelled]}
+    return {"features": [x for x, _ in labelled], "labels": [to_plain(label) for _, label in labelled]}
 
 
 def unpack_labelled(state: dict[str, Any]) -> list[LabelledRecord]:
     """Return the labelled records that `pack_labelled` packed."""
     return list(zip(state["features"], state["labels"], strict=True))
-
-
-def stack_features(rows: Collection[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return rows of features as one matrix, also if there are none."""
-    return np.array(list(rows), dtype=np.float64) if rows else np.empty((0, 0))
 
 
 def to_plain(label: Any) -> Any:

@@ -47,7 +47,11 @@ class Learner(Protocol):
         """Learn if it is time, and raise what went wrong in the background; called after every batch."""
 
     def state(self) -> tuple[Any, dict[str, Any]]:
-        """Return the model, and for a checkpoint what is not in it: labelled records and the number learned so far."""
+        """Return the model, and for a checkpoint what is not in it: labelled records and the number learned so far.
+
+        The model that is returned never changes: it is saved while this one learns on. As long as nothing was learned,
+        the same one is returned again, so that it is saved once.
+        """
 
     def restore(self, state: dict[str, Any], answered: int) -> None:
         """Continue from the second part of a `state`; the learner was made with the first part, the model.
@@ -118,6 +122,7 @@ class InlineLearner:
         self.every = every
         self.learned = 0
         self._unlearned: list[LabelledRecord] = []
+        self._snapshot: Any = None  # of the model as it is, once a checkpoint needed one
         self._next_update = every  # at this number of answers
 
     def records_until_update(self, answered: int) -> int | None:
@@ -135,8 +140,10 @@ class InlineLearner:
             self._learn()
 
     def state(self) -> tuple[Any, dict[str, Any]]:
-        """Return the model, and the labelled records that are not in it."""
-        return self.model, _pack_state(self._unlearned, self.learned)
+        """Return a snapshot of the model, and the labelled records that are not in it."""
+        if self._snapshot is None:
+            self._snapshot = self.model.snapshot()
+        return self._snapshot, _pack_state(self._unlearned, self.learned)
 
     def restore(self, state: dict[str, Any], answered: int) -> None:
         """Continue from the second part of a `state`."""
@@ -153,6 +160,7 @@ class InlineLearner:
 
     def _learn(self) -> None:
         if self._unlearned:
+            self._snapshot = None
             _partial_fit(self.model, self._unlearned)
             self.learned += len(self._unlearned)
             self._unlearned = []

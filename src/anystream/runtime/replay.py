@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -122,9 +123,13 @@ class Replay:
         else:
             self._clock.sleep(min(seconds, max(float(self._ahead.arrival[0]) - self._clock.now(), 0.0)))
 
-    def seek(self, offset: int) -> None:
+    def fingerprint(self) -> dict[str, Any]:
+        """Return the fingerprint of the replayed source."""
+        return self._source.fingerprint()
+
+    def seek(self, offset: int, fingerprint: dict[str, Any] | None = None) -> None:
         """Continue from `offset`; the schedule continues with its next time."""
-        self._source.seek(offset)
+        self._source.seek(offset, fingerprint)
         self._n_read -= len(self._ahead)
         self._ahead, self._rejected = Records.empty(), []
 

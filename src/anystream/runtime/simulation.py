@@ -18,6 +18,7 @@ from anystream.runtime.engine import Engine, Turn
 from anystream.runtime.queue import OverflowPolicy, RecordQueue
 from anystream.runtime.records import Records
 from anystream.runtime.replay import Replay, at_times
+from anystream.runtime.row_hash import check_rows, describe_rows
 from anystream.runtime.schedulers.contract import Scheduler
 from anystream.runtime.step_cost import fit_costs
 from anystream.runtime.summary import Summary
@@ -137,8 +138,13 @@ class RepeatingSource:
     def wait(self, seconds: float) -> None:
         """Return at once: all records are ready."""
 
-    def seek(self, offset: int) -> None:
+    def fingerprint(self) -> dict[str, Any]:
+        """Return the number of rows of the table, and a hash of them."""
+        return describe_rows(self._X)
+
+    def seek(self, offset: int, fingerprint: dict[str, Any] | None = None) -> None:
         """Continue from record `offset`."""
+        check_rows(self._X, fingerprint)
         self.offset = offset
 
     def acknowledge(self, offset: int) -> None:
@@ -157,11 +163,14 @@ class NullSink:
     def flush(self) -> None:
         """Do nothing."""
 
-    def sync(self) -> int:
-        """Return 0: nothing was written."""
-        return 0
+    def mark(self, *, complete: bool) -> dict[str, Any]:
+        """Return nothing: there is nothing to come back to."""
+        return {}
 
-    def rewind(self, position: int) -> None:
+    def sync(self) -> None:
+        """Do nothing."""
+
+    def rewind(self, mark: dict[str, Any] | None) -> None:
         """Do nothing."""
 
     def close(self) -> None:

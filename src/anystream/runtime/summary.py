@@ -55,6 +55,10 @@ class Summary:
         Where the first few of them are, and why.
     unlabelled_evicted, unlabelled_pending : int
         Classified records whose label did not come before they were dropped; those that still wait for it.
+    checkpoints_failed : int
+        Checkpoints that could not be saved.
+    checkpoint_error : str
+        Why the last checkpoint could not be saved; empty if it was.
     """
 
     taken: int = 0
@@ -79,6 +83,8 @@ class Summary:
     first_bad_labels: list[str] = field(default_factory=list)
     unlabelled_evicted: int = 0
     unlabelled_pending: int = 0
+    checkpoints_failed: int = 0
+    checkpoint_error: str = ""
     _waits: NDArray[np.int64] = field(default_factory=lambda: np.zeros(_BINS, dtype=np.int64), repr=False)
 
     @property
@@ -138,6 +144,8 @@ class Summary:
             figures |= {name: getattr(self, name) for name in _LABEL_COUNTS}
         if self.first_bad_labels:
             figures["first_bad_labels"] = self.first_bad_labels
+        if self.checkpoints_failed:
+            figures |= {"checkpoints_failed": self.checkpoints_failed, "checkpoint_error": self.checkpoint_error}
         return figures
 
     def copy(self) -> Summary:
