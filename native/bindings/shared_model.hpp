@@ -43,6 +43,8 @@ namespace anystream::bindings {
 ///                            observed; it may throw, and `apply` may not after it. Called before `apply`, in place
 ///                            and in a copy. Optional: a model without it also learns small batches in place, but an
 ///                            allocation that fails there leaves it undefined.
+/// learns_in_place(model)     whether `reserve` suffices: false if learning these records contains long or rare work
+///                            that allocates, which is done in a copy. Optional: true.
 /// kPortion                   records applied in place before readers get a turn: well below a millisecond. Optional.
 template <typename Work, typename Model>
 concept LearnableBatch = requires(const Work& work, Model& model, std::size_t i) {
@@ -143,6 +145,8 @@ class SharedModel {
     template <typename Work>
     [[nodiscard]] bool prefers_place(const Work& work, bool announces) const {
         if (work.size() == 0 || (announces && !kReserves<Work>)) return false;
+        if constexpr (requires { work.learns_in_place(std::as_const(*model_)); })
+            if (!work.learns_in_place(std::as_const(*model_))) return false;
         return work.size() <= kSmallBatch || work.size() * kCheapBytes < model_->own_bytes();
     }
 

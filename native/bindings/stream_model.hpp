@@ -13,7 +13,8 @@
 
 namespace anystream::bindings {
 
-/// Points of one call of `learn`. A model with `reserve(points, labels, classes)` learns small batches in place.
+/// Points of one call of `learn`. A model with `reserve(points, labels, classes)` learns small batches in place, if
+/// `learns_in_place` with the same arguments allows it.
 template <typename Model>
 struct StreamBatch {
     std::span<const double> points;
@@ -29,6 +30,11 @@ struct StreamBatch {
         requires requires { model.reserve(points, labels, classes); }
     {
         model.reserve(points, labels, classes);
+    }
+    [[nodiscard]] bool learns_in_place(const Model& model) const
+        requires requires { model.learns_in_place(points, labels, classes); }
+    {
+        return model.learns_in_place(points, labels, classes);
     }
     void apply(Model& model, std::size_t first, std::size_t last) const {
         if (classes > model.classes()) model.declare_classes(classes);

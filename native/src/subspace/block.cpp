@@ -6,28 +6,24 @@
 
 namespace anystream::subspace {
 
-namespace {
-
-std::vector<std::uint32_t> count_classes(std::span<const std::int32_t> point_class, std::size_t classes) {
-    std::vector<std::uint32_t> size(classes, 0);
-    for (const std::int32_t c : point_class) ++size[static_cast<std::size_t>(c)];
-    return size;
+void Block::count_classes(std::span<const std::int32_t> point_class) {
+    std::vector<std::int32_t> sorted(point_class.begin(), point_class.end());
+    std::sort(sorted.begin(), sorted.end());
+    for (const std::int32_t c : sorted) {
+        if (present_.empty() || present_.back() != c) {
+            present_.push_back(c);
+            class_size_.push_back(0);
+        }
+        ++class_size_.back();
+    }
+    first_word_.assign(1, 0);
+    for (const std::uint32_t size : class_size_) first_word_.push_back(first_word_.back() + (size + 63) / 64);
 }
-
-std::vector<std::uint32_t> lay_out_words(const std::vector<std::uint32_t>& class_size) {
-    std::vector<std::uint32_t> first(class_size.size() + 1, 0);
-    for (std::size_t c = 0; c < class_size.size(); ++c) first[c + 1] = first[c] + (class_size[c] + 63) / 64;
-    return first;
-}
-
-}  // namespace
 
 Block::Block(std::span<const float> values, std::span<const std::int32_t> point_class, std::size_t dimensions,
-             std::size_t classes, std::size_t ranges, const std::vector<std::uint32_t>& categorical)
-    : size_(point_class.size()),
-      ranges_(dimensions, ranges, categorical),
-      class_size_(count_classes(point_class, classes)),
-      first_word_(lay_out_words(class_size_)) {
+             std::size_t ranges, const std::vector<std::uint32_t>& categorical)
+    : size_(point_class.size()), ranges_(dimensions, ranges, categorical) {
+    count_classes(point_class);
     ranges_.fit(values);
     std::vector<float> row(ranges_.float_stride(), std::numeric_limits<float>::quiet_NaN());
     std::vector<std::uint8_t> code(ranges_.code_stride(), kMissing), codes(size_ * dimensions);
@@ -41,12 +37,9 @@ Block::Block(std::span<const float> values, std::span<const std::int32_t> point_
 }
 
 Block::Block(Ranges ranges, std::vector<float> middles, std::span<const std::uint8_t> codes,
-             std::span<const std::int32_t> point_class, std::size_t classes)
-    : size_(point_class.size()),
-      ranges_(std::move(ranges)),
-      class_size_(count_classes(point_class, classes)),
-      first_word_(lay_out_words(class_size_)),
-      middles_(std::move(middles)) {
+             std::span<const std::int32_t> point_class)
+    : size_(point_class.size()), ranges_(std::move(ranges)), middles_(std::move(middles)) {
+    count_classes(point_class);
     place(codes, point_class);
 }
 
@@ -81,20 +74,22 @@ std::vector<float> Block::remembered_values() const {
 }
 
 void Block::place(std::span<const std::uint8_t> codes, std::span<const std::int32_t> point_class) {
-    const std::size_t classes = class_size_.size(), dimensions = ranges_.dimensions();
-    lists_ = Lists(std::size_t{64} * first_word_.back(), classes);
-    lists_.lay_out(ranges_, classes);
-    std::vector<std::size_t> next(classes);
-    for (std::size_t c = 0; c < classes; ++c) next[c] = std::size_t{64} * first_word_[c];
-    for (std::size_t p = 0; p < size_; ++p)
-        lists_.add(next[static_cast<std::size_t>(point_class[p])]++, codes.data() + p * dimensions, point_class[p]);
+    const std::size_t slots = present_.size(), dimensions = ranges_.dimensions();
+    lists_ = Lists(std::size_t{64} * first_word_.back(), slots, false);
+    lists_.lay_out(ranges_);
+    std::vector<std::size_t> next(slots);
+    for (std::size_t s = 0; s < slots; ++s) next[s] = std::size_t{64} * first_word_[s];
+    for (std::size_t p = 0; p < size_; ++p) {
+        const auto found = std::lower_bound(present_.begin(), present_.end(), point_class[p]);
+        const auto slot = static_cast<std::size_t>(found - present_.begin());
+        lists_.add(next[slot]++, codes.data() + p * dimensions, slot);
+    }
     gini_.assign(lists_.lists(), 0.0F);
     for (std::size_t list = 0; list < gini_.size(); ++list) {
         if (lists_.count(list) == 0) continue;
         double sum = 0.0, squares = 0.0;
-        for (std::size_t c = 0; c < classes; ++c) {
-            if (class_size_[c] == 0) continue;
-            const double presence = lists_.class_count(list)[c] / prior(c);
+        for (std::size_t slot = 0; slot < slots; ++slot) {
+            const double presence = lists_.class_count(list)[slot] / prior(slot);
             sum += presence;
             squares += presence * presence;
         }
@@ -106,9 +101,9 @@ std::vector<std::uint8_t> Block::codes() const {
     const std::size_t dimensions = ranges_.dimensions();
     std::vector<std::uint8_t> all(size_ * dimensions, 0);
     std::size_t p = 0;
-    for (std::size_t c = 0; c < class_size_.size(); ++c) {
-        for (std::size_t i = 0; i < class_size_[c]; ++i, ++p) {
-            const std::size_t place = std::size_t{64} * first_word_[c] + i;
+    for (std::size_t slot = 0; slot < class_size_.size(); ++slot) {
+        for (std::size_t i = 0; i < class_size_[slot]; ++i, ++p) {
+            const std::size_t place = std::size_t{64} * first_word_[slot] + i;
             for (std::size_t j = 0; j < dimensions; ++j) {
                 if (lists_.lists_of(j) == 0) continue;  // one range: that of all points, known or missing
                 all[p * dimensions + j] = kMissing;
@@ -123,15 +118,9 @@ std::vector<std::uint8_t> Block::codes() const {
 
 std::vector<std::int32_t> Block::point_classes() const {
     std::vector<std::int32_t> all;
-    for (std::size_t c = 0; c < class_size_.size(); ++c)
-        all.insert(all.end(), class_size_[c], static_cast<std::int32_t>(c));
+    for (std::size_t slot = 0; slot < class_size_.size(); ++slot)
+        all.insert(all.end(), class_size_[slot], present_[slot]);
     return all;
-}
-
-Block Block::with_classes(std::size_t classes, std::span<const std::int32_t> new_name) const {
-    auto names = point_classes();
-    for (std::int32_t& c : names) c = new_name[static_cast<std::size_t>(c)];
-    return {ranges_, middles_, codes(), names, classes};
 }
 
 Block Block::with_features(std::size_t dimensions, std::size_t max_ranges,
@@ -146,20 +135,21 @@ Block Block::with_features(std::size_t dimensions, std::size_t max_ranges,
                     wide.begin() + static_cast<std::ptrdiff_t>(p * dimensions));
     auto middles = middles_;
     middles.resize(middles.size() + dimensions - before, std::numeric_limits<float>::quiet_NaN());
-    return {std::move(wider), std::move(middles), wide, point_classes(), class_size_.size()};
+    return {std::move(wider), std::move(middles), wide, point_classes()};
 }
 
 std::size_t Block::own_bytes() const noexcept {
     return ranges_.own_bytes() + lists_.own_bytes() + (gini_.capacity() + middles_.capacity()) * sizeof(float) +
-           (class_size_.capacity() + first_word_.capacity()) * sizeof(std::uint32_t);
+           (present_.capacity() + class_size_.capacity() + first_word_.capacity()) * sizeof(std::uint32_t);
 }
 
 std::size_t Block::max_bytes(std::size_t points, std::size_t dimensions, std::size_t classes, std::size_t ranges,
                              std::size_t categorical) {
-    const std::size_t words = (points + 63) / 64 + classes, stride = std::bit_ceil(std::max<std::size_t>(classes, 4));
+    const std::size_t slots = std::min(classes, points);
+    const std::size_t words = (points + 63) / 64 + slots, stride = std::bit_ceil(std::max<std::size_t>(slots, 4));
     const std::size_t lists = (dimensions - categorical) * ranges + categorical * kMaxRanges;
-    return lists * (words * 8 + (1 + stride) * 2 + 12) + stride * words * 8 +
-           ranges * round_up(dimensions, kLimitBlock) * 4 + dimensions * 10 + stride * 8;
+    return lists * (words * 8 + (1 + stride) * 2 + 12) + ranges * round_up(dimensions, kLimitBlock) * 4 +
+           dimensions * 10 + stride * 12;
 }
 
 }  // namespace anystream::subspace

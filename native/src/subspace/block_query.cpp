@@ -70,36 +70,37 @@ const BlockQuery::View& BlockQuery::look(const Blocks& model, std::size_t b) {
 
 /// Eq. 6 for the class that dominates the points counted in count_.
 BlockQuery::Sampled BlockQuery::judge(const Blocks& model, const Block& block, std::size_t size) const {
-    std::size_t best = 0;
+    const auto class_of = [&](std::size_t slot) { return static_cast<std::size_t>(block.present()[slot]); };
+    std::size_t best = 0;  // a slot
     double highest = -1.0;
-    for (std::size_t c = 0; c < count_.size(); ++c) {
-        if (count_[c] == 0) continue;
-        const double strength = settings_.dominant == Dominant::count ? count_[c] : count_[c] / block.prior(c);
-        const bool earlier = strength == highest && model.first_seen(c) < model.first_seen(best);
-        if (strength > highest || earlier) highest = strength, best = c;
+    for (std::size_t s = 0; s < count_.size(); ++s) {
+        if (count_[s] == 0) continue;
+        const double strength = settings_.dominant == Dominant::count ? count_[s] : count_[s] / block.prior(s);
+        const bool earlier = strength == highest && model.first_seen(class_of(s)) < model.first_seen(class_of(best));
+        if (strength > highest || earlier) highest = strength, best = s;
     }
     const double here = count_[best] / static_cast<double>(size), overall = block.prior(best);
-    if (overall == 1.0) return {best, 0.0, false};  // the block has no other class: no class can dominate
+    if (overall == 1.0) return {class_of(best), 0.0, false};  // the block has no other class: no class can dominate
     const double gamma = (here - overall) / std::sqrt(overall * (1.0 - overall) / static_cast<double>(size));
-    return {best, gamma, gamma > settings_.significance};
+    return {class_of(best), gamma, gamma > settings_.significance};
 }
 
 BlockQuery::Sampled BlockQuery::sample(const Blocks& model, std::size_t b, const View& view, Generator& random) {
     const Block& block = model.block(b);
     const Kernels& kernel = kernels();
     const Lists& lists = block.lists();
-    const std::size_t words = lists.words(), classes = block.classes();
+    const std::size_t words = lists.words(), slots = block.present().size();
     for (auto& buffer : narrowed_)
         if (buffer.size() < words) buffer.resize(words);
-    count_.resize(classes);
-    next_count_.resize(classes);
-    for (std::size_t c = 0; c < classes; ++c) count_[c] = block.class_size(c);
+    count_.resize(slots);
+    next_count_.resize(slots);
+    for (std::size_t s = 0; s < slots; ++s) count_[s] = block.class_size(s);
     std::size_t size = block.size();
     const std::uint64_t* points = nullptr;  // all of them
     std::uint64_t* spare = narrowed_[0].data();
     Sampled found = judge(model, block, size);
     draw_.begin(view.weights);
-    const bool pure = block.class_size(found.dominant) == size;  // every sample has the same result
+    const bool pure = slots == 1;  // every sample has the same result
     while (!pure && !found.success && static_cast<std::int64_t>(size) > settings_.min_points) {
         const std::size_t j = draw_.next(view.weights, random);
         if (j == DimensionDraw::kNone) break;
@@ -107,15 +108,15 @@ BlockQuery::Sampled BlockQuery::sample(const Blocks& model, std::size_t b, const
         if (points == nullptr) {
             points = lists.bits(list);
             size = lists.count(list);
-            std::copy_n(lists.class_count(list), classes, count_.begin());
+            std::copy_n(lists.class_count(list), slots, count_.begin());
         } else {
             std::size_t left = 0;
-            for (std::size_t c = 0; c < classes; ++c) {
-                const std::size_t from = block.first_word(c), to = block.first_word(c + 1);
-                next_count_[c] =
-                    count_[c] == 0 ? 0
+            for (std::size_t s = 0; s < slots; ++s) {
+                const std::size_t from = block.first_word(s), to = block.first_word(s + 1);
+                next_count_[s] =
+                    count_[s] == 0 ? 0
                                    : kernel.intersect(points + from, lists.bits(list) + from, spare + from, to - from);
-                left += next_count_[c];
+                left += next_count_[s];
             }
             if (left == 0 || left == size) continue;  // an empty subspace is undone
             points = spare;
@@ -176,11 +177,14 @@ const std::vector<double>* BlockQuery::deciding() const noexcept {
 void BlockQuery::posterior(const Blocks& model, std::span<double> out) const {
     double all = 0.0;
     const auto* votes = deciding();
-    for (std::size_t c = 0; c < out.size(); ++c) {
-        out[c] = votes == nullptr ? 0.0 : (*votes)[c];
-        for (std::size_t b = 0; votes == nullptr && b < model.size(); ++b) out[c] += model.block(b).prior(c);
-        all += out[c];
+    std::fill(out.begin(), out.end(), 0.0);
+    if (votes != nullptr) std::copy(votes->begin(), votes->end(), out.begin());
+    for (std::size_t b = 0; votes == nullptr && b < model.size(); ++b) {
+        const Block& block = model.block(b);
+        for (std::size_t s = 0; s < block.present().size(); ++s)
+            out[static_cast<std::size_t>(block.present()[s])] += block.prior(s);
     }
+    for (const double each : out) all += each;
     for (double& each : out) each = all > 0.0 ? each / all : 1.0 / static_cast<double>(out.size());
 }
 

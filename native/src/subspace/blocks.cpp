@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "anystream/damaged_model.hpp"
+#include "anystream/growth.hpp"
 #include "anystream/subspace/cut_arrays.hpp"
 #include "anystream/subspace/random.hpp"
 
@@ -21,23 +21,42 @@ constexpr std::size_t kTakesPartAt = 16;  // a block is used from block_size / k
 
 Blocks::Blocks(BlocksSettings settings, std::size_t dimensions)
     : settings_(std::move(settings)), dimensions_(dimensions) {
-    static_cast<void>(blocks_that_fit());  // throws if not even one does
+    static_cast<void>(blocks_that_fit(dimensions, 0));  // throws if not even one does
 }
 
-std::size_t Blocks::blocks_that_fit() const {
+std::size_t Blocks::blocks_that_fit(std::size_t dimensions, std::size_t classes) const {
     const std::size_t each =
-        Block::max_bytes(settings_.block_size, dimensions_, classes_, settings_.ranges, settings_.categorical.size());
-    const std::size_t open = settings_.block_size * (dimensions_ * sizeof(float) + sizeof(std::int32_t));
+        Block::max_bytes(settings_.block_size, dimensions, classes, settings_.ranges, settings_.categorical.size());
+    const std::size_t open = settings_.block_size * (dimensions * sizeof(float) + sizeof(std::int32_t));
     if (settings_.max_bytes < open + each)
         throw std::invalid_argument("max_bytes is " + std::to_string(settings_.max_bytes) + ", but one block of " +
-                                    std::to_string(settings_.block_size) + " points of " + std::to_string(dimensions_) +
-                                    " features takes up to " + std::to_string(open + each) +
-                                    " bytes; allow more, or use a smaller block_size");
+                                    std::to_string(settings_.block_size) + " points of " + std::to_string(dimensions) +
+                                    " features and " + std::to_string(classes) + " classes takes up to " +
+                                    std::to_string(open + each) + " bytes; allow more, or use a smaller block_size");
     return std::min(settings_.max_blocks, (settings_.max_bytes - open) / each);
 }
 
+bool Blocks::learns_in_place(std::span<const double>, std::span<const std::int32_t> labels,
+                             std::size_t) const noexcept {
+    const std::size_t open = open_class_.size() == settings_.block_size ? 0 : open_class_.size();
+    const std::size_t size = open + labels.size();
+    const bool alone = blocks_.size() == (open_in_use_ ? 1U : 0U);
+    const bool large_enough = alone || size * kTakesPartAt >= settings_.block_size;
+    const std::int64_t built = open == 0 ? 0 : built_;
+    return size < settings_.block_size && !(large_enough && static_cast<std::int64_t>(size) >= 2 * built);
+}
+
+void Blocks::reserve(std::span<const double>, std::span<const std::int32_t> labels, std::size_t classes) {
+    static_cast<void>(blocks_that_fit(dimensions_, std::max(classes, classes_)));
+    row_.resize(round_up(dimensions_, kLimitBlock));
+    const std::size_t points = std::min(settings_.block_size, open_class_.size() + labels.size());
+    reserve_doubling(open_value_, points * dimensions_);
+    reserve_doubling(open_class_, points);
+    reserve_doubling(first_seen_, classes);
+}
+
 void Blocks::learn(std::span<const double> values, std::span<const std::int32_t> labels) {
-    std::vector<float> row(round_up(dimensions_, kLimitBlock));
+    row_.resize(round_up(dimensions_, kLimitBlock));
     for (std::size_t i = 0; i < labels.size(); ++i) {
         if (open_class_.size() == settings_.block_size) {
             open_value_.clear();
@@ -45,8 +64,8 @@ void Blocks::learn(std::span<const double> values, std::span<const std::int32_t>
             open_in_use_ = false;
             built_ = 0;
         }
-        to_floats(values.data() + i * dimensions_, dimensions_, row.data());
-        open_value_.insert(open_value_.end(), row.begin(), row.begin() + static_cast<std::ptrdiff_t>(dimensions_));
+        to_floats(values.data() + i * dimensions_, dimensions_, row_.data());
+        open_value_.insert(open_value_.end(), row_.begin(), row_.begin() + static_cast<std::ptrdiff_t>(dimensions_));
         open_class_.push_back(labels[i]);
         std::int64_t& first = first_seen_[static_cast<std::size_t>(labels[i])];
         first = std::min(first, seen_++);
@@ -61,8 +80,8 @@ void Blocks::learn(std::span<const double> values, std::span<const std::int32_t>
 
 /// Builds the open block with all its points; the first time, older blocks may be dropped.
 void Blocks::build_open_block() {
-    auto block = std::make_shared<const Block>(open_value_, open_class_, dimensions_, classes_, settings_.ranges,
-                                               settings_.categorical);
+    auto block =
+        std::make_shared<const Block>(open_value_, open_class_, dimensions_, settings_.ranges, settings_.categorical);
     built_ = static_cast<std::int64_t>(open_class_.size());
     if (open_in_use_) {
         blocks_.back() = std::move(block);
@@ -72,7 +91,7 @@ void Blocks::build_open_block() {
     drop_old_blocks();
     blocks_.push_back(std::move(block));
     open_in_use_ = true;
-    const std::size_t max_blocks = blocks_that_fit();
+    const std::size_t max_blocks = blocks_that_fit(dimensions_, classes_);
     if (blocks_.size() > max_blocks)
         blocks_.erase(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(blocks_.size() - max_blocks));
 }
@@ -86,37 +105,27 @@ void Blocks::drop_old_blocks() {
 void Blocks::find_only_class() {
     only_class_ = -1;
     for (const auto& block : blocks_) {
-        for (std::size_t c = 0; c < classes_; ++c) {
-            if (block->class_size(c) == 0) continue;
-            if (only_class_ >= 0 && only_class_ != static_cast<std::int32_t>(c)) {
-                only_class_ = -1;
-                return;
-            }
-            only_class_ = static_cast<std::int32_t>(c);
+        const auto present = block->present();
+        if (present.size() > 1 || (only_class_ >= 0 && only_class_ != present[0])) {
+            only_class_ = -1;
+            return;
         }
+        only_class_ = present[0];
     }
 }
 
 void Blocks::declare_classes(std::size_t classes) {
     if (classes <= classes_) return;
-    const std::size_t before = std::exchange(classes_, classes);
-    try {
-        static_cast<void>(blocks_that_fit());
-    } catch (...) {
-        classes_ = before;
-        throw;
-    }
+    static_cast<void>(blocks_that_fit(dimensions_, classes));
     first_seen_.resize(classes, kNever);
-    std::vector<std::int32_t> same(before);
-    std::iota(same.begin(), same.end(), 0);
-    for (auto& block : blocks_) block = std::make_shared<const Block>(block->with_classes(classes, same));
+    classes_ = classes;
 }
 
 void Blocks::add_features(std::size_t dimensions, std::vector<std::uint32_t> categorical) {
     Blocks wider = *this;
     wider.dimensions_ = dimensions;
     wider.settings_.categorical = std::move(categorical);
-    static_cast<void>(wider.blocks_that_fit());
+    static_cast<void>(wider.blocks_that_fit(dimensions, classes_));
     for (auto& block : wider.blocks_)
         block = std::make_shared<const Block>(
             block->with_features(dimensions, wider.settings_.ranges, wider.settings_.categorical));
@@ -156,7 +165,7 @@ Blocks Blocks::merged(std::span<const Blocks* const> parts, std::span<const std:
                 by_age[age].point_class.push_back(class_maps[p][static_cast<std::size_t>(c)]);
         }
     }
-    for (std::size_t age = std::min(by_age.size(), whole.blocks_that_fit()); age-- > 0;) {
+    for (std::size_t age = std::min(by_age.size(), whole.blocks_that_fit(d, classes)); age-- > 0;) {
         Points& points = by_age[age];
         const std::size_t size = points.point_class.size(), kept = std::min(size, whole.settings_.block_size);
         for (std::size_t i = 0; i < kept; ++i) {  // every (size / kept)-th
@@ -167,7 +176,7 @@ Blocks Blocks::merged(std::span<const Blocks* const> parts, std::span<const std:
         }
         points.point_class.resize(kept);
         points.value.resize(kept * d);
-        whole.blocks_.push_back(std::make_shared<const Block>(points.value, points.point_class, d, classes,
+        whole.blocks_.push_back(std::make_shared<const Block>(points.value, points.point_class, d,
                                                               whole.settings_.ranges, whole.settings_.categorical));
     }
     whole.find_only_class();
@@ -226,7 +235,7 @@ Blocks Blocks::from_arrays(BlocksSettings settings, std::size_t dimensions, std:
         for (std::size_t i = 0; i < codes.size(); ++i)
             require(codes[i] == kMissing || codes[i] < ranges.ranges(i % dimensions), "a point lies in no range");
         model.blocks_.push_back(std::make_shared<const Block>(std::move(ranges), std::move(middles), codes,
-                                                              std::span(in.point_class.data() + point, size), classes));
+                                                              std::span(in.point_class.data() + point, size)));
         point += size;
     }
     require(point == in.point_class.size() && middle == in.middle.size(),

@@ -48,6 +48,22 @@ void LevelView::look(const Level& level, const float* x) {
     open = true;
 }
 
+void LevelView::reserve(const Level& level) {
+    code.reserve(level.ranges().code_stride());
+    weights.clear(level.dimensions());
+}
+
+void LevelSampler::reserve(const Level& level) {
+    for (auto& buffer : narrowed_)
+        if (buffer.size() < level.lists().words()) buffer.resize(level.lists().words());
+    draw_.reserve(level.dimensions());
+}
+
+void Vote::reserve(std::size_t classes, std::size_t points) {
+    clear(classes);
+    touched.reserve(std::min(classes, points));
+}
+
 void Vote::clear(std::size_t classes) {
     if (value.size() != classes) {
         value.assign(classes, 0.0);
@@ -83,7 +99,7 @@ void LevelSampler::sample(const Level& level, const LevelView& view, const VoteR
             size = left;
         }
         const std::int32_t c = level.point_class(first_point(points));
-        if (!kernel.exceeds(points, lists.class_bits(static_cast<std::size_t>(c)), words)) {
+        if (!kernel.exceeds(points, lists.class_bits(level.slot(c)), words)) {
             pure_class = c;
             break;
         }
@@ -125,10 +141,9 @@ void LevelSampler::vote_counted(const Level& level, const LevelView& view, const
         vote.add(pure_class, size * scale);
         return;
     }
-    for (std::size_t c = 0; c < vote.value.size(); ++c) {
-        if (level.class_size(c) == 0) continue;
-        const std::uint32_t members = kernel.count_common(points, level.lists().class_bits(c), words);
-        if (members > 0) vote.add(static_cast<std::int32_t>(c), members * scale);
+    for (const std::int32_t c : level.present()) {
+        const std::uint32_t members = kernel.count_common(points, level.lists().class_bits(level.slot(c)), words);
+        if (members > 0) vote.add(c, members * scale);
     }
 }
 

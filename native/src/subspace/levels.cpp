@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "anystream/damaged_model.hpp"
+#include "anystream/growth.hpp"
 #include "anystream/portable_math.hpp"
 #include "anystream/subspace/cut_arrays.hpp"
 
@@ -16,7 +17,7 @@ namespace anystream::subspace {
 Levels::Levels(LevelsSettings settings, std::size_t dimensions)
     : settings_(std::move(settings)), dimensions_(dimensions), rule_(make_rule()) {
     for (std::size_t l = 0; l < settings_.levels; ++l) levels_.emplace_back(shape(), dimensions, classes_);
-    drop_levels_beyond_memory();
+    drop_levels(levels_that_fit(dimensions_, classes_));
     judged_ = settings_.label_delay > 0 ? levels_ : std::vector<Level>{};
     regret_.assign(levels_.size(), 0.0);
     weigh();
@@ -31,16 +32,20 @@ VoteRule Levels::make_rule() const {
     return {settings_.support, settings_.smoothing, Fading(settings_.kernel), Fading(settings_.affinity), apart};
 }
 
-void Levels::drop_levels_beyond_memory() {
+std::size_t Levels::levels_that_fit(std::size_t dimensions, std::size_t classes) const {
     const std::size_t copies = settings_.label_delay > 0 ? 2 : 1;
-    const std::size_t each = copies * Level::max_bytes(shape(), dimensions_, classes_);
+    const std::size_t each = copies * Level::max_bytes(shape(), dimensions, classes);
     const std::size_t fixed = bytes_beside_levels();
     const std::size_t max_levels = settings_.max_bytes > fixed ? (settings_.max_bytes - fixed) / each : 0;
     if (max_levels == 0)
         throw std::invalid_argument("max_bytes is " + std::to_string(settings_.max_bytes) + ", but a level of " +
-                                    std::to_string(settings_.level_size) + " points of " + std::to_string(dimensions_) +
-                                    " features takes up to " + std::to_string(each + fixed) +
-                                    " bytes; allow more, or use a smaller level_size");
+                                    std::to_string(settings_.level_size) + " points of " + std::to_string(dimensions) +
+                                    " features and " + std::to_string(classes) + " classes takes up to " +
+                                    std::to_string(each + fixed) + " bytes; allow more, or use a smaller level_size");
+    return max_levels;
+}
+
+void Levels::drop_levels(std::size_t max_levels) {
     if (max_levels >= levels_.size()) return;
     levels_.erase(levels_.begin() + static_cast<std::ptrdiff_t>(max_levels), levels_.end());
     if (judged_.size() > max_levels)
@@ -51,38 +56,73 @@ void Levels::drop_levels_beyond_memory() {
 
 void Levels::declare_classes(std::size_t classes) {
     if (classes <= classes_) return;
-    const std::size_t before = std::exchange(classes_, classes);
-    try {
-        drop_levels_beyond_memory();
-    } catch (...) {
-        classes_ = before;
-        throw;
-    }
+    drop_levels(levels_that_fit(dimensions_, classes));
+    classes_ = classes;
     class_seen_.resize(classes, 0);
     for (Level& level : levels_) level.declare_classes(classes);
     for (Level& level : judged_) level.declare_classes(classes);
 }
 
 void Levels::add_features(std::size_t dimensions, std::vector<std::uint32_t> categorical) {
-    const auto before = std::pair(dimensions_, settings_.categorical);
-    dimensions_ = dimensions;
-    settings_.categorical = std::move(categorical);
+    std::swap(settings_.categorical, categorical);
     try {
-        drop_levels_beyond_memory();
+        drop_levels(levels_that_fit(dimensions, classes_));
     } catch (...) {
-        std::tie(dimensions_, settings_.categorical) = before;
+        std::swap(settings_.categorical, categorical);
         throw;
     }
+    dimensions_ = dimensions;
     for (Level& level : levels_) level.add_features(dimensions, settings_.categorical);
     for (Level& level : judged_) level.add_features(dimensions, settings_.categorical);
     rule_ = make_rule();
 }
 
+std::uint64_t Levels::lot(std::int64_t seen) const noexcept {
+    return mix(settings_.seed + kGolden * static_cast<std::uint64_t>(seen + 1));
+}
+
+std::size_t Levels::max_taken(std::size_t l, std::size_t points, std::size_t classes) const noexcept {
+    if (l == 0) return points;
+    std::size_t drawn = 0;
+    for (std::size_t i = 0; i < points; ++i) {
+        std::uint64_t rest = lot(seen_ + static_cast<std::int64_t>(i));
+        bool taken = true;
+        for (std::size_t k = 0; k < l && taken; ++k, rest /= settings_.stride) taken = rest % settings_.stride == 0;
+        drawn += taken;
+    }
+    return std::min(points, drawn + classes * settings_.class_floor);
+}
+
+bool Levels::learns_in_place(std::span<const double> values, std::span<const std::int32_t> labels,
+                             std::size_t classes) const noexcept {
+    const auto points = static_cast<std::int64_t>(labels.size());
+    if (settings_.label_delay > 0) {
+        const std::int64_t since_copy = seen_ % settings_.label_delay;
+        if (since_copy == 0 || since_copy + points > settings_.label_delay) return false;  // levels are copied
+    }
+    for (std::size_t l = 0; l < levels_.size(); ++l)
+        if (levels_[l].may_cut(values, max_taken(l, labels.size(), std::max(classes, classes_)))) return false;
+    return true;
+}
+
+void Levels::reserve(std::span<const double>, std::span<const std::int32_t> labels, std::size_t classes) {
+    classes = std::max(classes, classes_);
+    static_cast<void>(levels_that_fit(dimensions_, classes));
+    row_.resize(round_up(dimensions_, kLimitBlock));
+    reserve_doubling(class_seen_, classes);
+    for (std::size_t l = 0; l < levels_.size(); ++l) levels_[l].reserve(max_taken(l, labels.size(), classes), classes);
+    for (Level& level : judged_) level.reserve(0, classes);
+    loss_.resize(levels_.size());
+    view_.reserve(levels_[0]);
+    sampler_.reserve(levels_[0]);
+    vote_.reserve(classes, settings_.level_size);
+}
+
 void Levels::learn(std::span<const double> values, std::span<const std::int32_t> labels) {
-    std::vector<float> row(round_up(dimensions_, kLimitBlock));
+    row_.resize(round_up(dimensions_, kLimitBlock));
     for (std::size_t i = 0; i < labels.size(); ++i) {
-        to_floats(values.data() + i * dimensions_, dimensions_, row.data());
-        learn_one(row.data(), labels[i]);
+        to_floats(values.data() + i * dimensions_, dimensions_, row_.data());
+        learn_one(row_.data(), labels[i]);
     }
     weigh();
 }
@@ -90,7 +130,7 @@ void Levels::learn(std::span<const double> values, std::span<const std::int32_t>
 void Levels::learn_one(const float* x, std::int32_t point_class) {
     if (settings_.label_delay > 0 && seen_ % settings_.label_delay == 0) judged_ = levels_;
     // At random, not in turn: classes that arrive in a cycle would never be learned by some levels.
-    std::uint64_t lot = mix(settings_.seed + kGolden * static_cast<std::uint64_t>(seen_ + 1));
+    std::uint64_t lot = this->lot(seen_);
     if ((lot >> kJudgeBits) == 0) judge(x, point_class);
     bool taken = true;
     for (std::size_t l = 0; l < levels_.size(); ++l) {
@@ -105,7 +145,7 @@ void Levels::judge(const float* x, std::int32_t point_class) {
     const auto& levels = settings_.label_delay > 0 ? judged_ : levels_;
     const std::uint64_t seed = record_seed(settings_.seed, x, dimensions_);
     const double max_loss = -portable_log(kMinProbability);
-    std::vector<double> loss(levels.size(), max_loss);
+    loss_.assign(levels.size(), max_loss);
     double lowest = max_loss, highest = 0.0;
     for (std::size_t l = 0; l < levels.size(); ++l) {
         const Level& level = levels[l];
@@ -121,13 +161,13 @@ void Levels::judge(const float* x, std::int32_t point_class) {
             const auto c = static_cast<std::size_t>(point_class);
             right += vote_.value[c] + vote_.prior * level.prior(c);
         }
-        loss[l] = -portable_log(std::max(right / all, kMinProbability));
+        loss_[l] = -portable_log(std::max(right / all, kMinProbability));
     }
-    for (const double each : loss) lowest = std::min(lowest, each), highest = std::max(highest, each);
+    for (const double each : loss_) lowest = std::min(lowest, each), highest = std::max(highest, each);
     // Old losses fade only as far as the levels disagree: a long run of one class carries no information.
     const double disagreement = std::min(1.0, (highest - lowest) / (0.5 * max_loss));
     const double keep = portable_exp(disagreement * portable_log(kForget));
-    for (std::size_t l = 0; l < levels.size(); ++l) regret_[l] = regret_[l] * keep + loss[l];
+    for (std::size_t l = 0; l < levels.size(); ++l) regret_[l] = regret_[l] * keep + loss_[l];
 }
 
 void Levels::weigh() {
@@ -149,14 +189,13 @@ void Levels::weigh() {
     for (double& share : share_) share /= roots;
     only_class_ = -1;
     for (std::size_t l = 0; l < n; ++l) {
-        for (std::size_t c = 0; usable(l) && c < classes_; ++c) {
-            if (levels_[l].class_size(c) == 0) continue;
-            if (only_class_ >= 0 && only_class_ != static_cast<std::int32_t>(c)) {
-                only_class_ = -1;
-                return;
-            }
-            only_class_ = static_cast<std::int32_t>(c);
+        if (!usable(l) || levels_[l].size() == 0) continue;
+        const auto present = levels_[l].present();
+        if (present.size() > 1 || (only_class_ >= 0 && only_class_ != present[0])) {
+            only_class_ = -1;
+            return;
         }
+        only_class_ = present[0];
     }
 }
 
@@ -188,6 +227,7 @@ Levels Levels::merged(std::span<const Levels* const> parts, std::span<const std:
                 const Level& level = *level_of(*parts[p], l);
                 std::copy_n(level.values().data() + i * whole.dimensions_, whole.dimensions_, row.data());
                 const std::int32_t name = class_maps[p][static_cast<std::size_t>(level.point_class(i))];
+                levels[l].reserve(1, classes);
                 levels[l].insert(row.data(), name, arrival++, whole.shares(l));
             }
         }

@@ -5,13 +5,12 @@
 
 namespace anystream::subspace {
 
-Lists::Lists(std::size_t capacity, std::size_t classes)
-    : capacity_(capacity),
-      words_((capacity + 63) / 64),
-      class_stride_(std::bit_ceil(std::max<std::size_t>(classes, 4))) {}
+Lists::Lists(std::size_t capacity, std::size_t slots, bool class_bits)
+    : words_((capacity + 63) / 64),
+      class_stride_(std::bit_ceil(std::max<std::size_t>(slots, 4))),
+      has_class_bits_(class_bits) {}
 
-void Lists::lay_out(const Ranges& ranges, std::size_t classes) {
-    class_stride_ = std::max(class_stride_, std::bit_ceil(classes));
+void Lists::lay_out(const Ranges& ranges) {
     first_.resize(ranges.dimensions() + 1);
     std::uint32_t lists = 0;
     for (std::size_t j = 0; j < ranges.dimensions(); ++j) {
@@ -20,45 +19,44 @@ void Lists::lay_out(const Ranges& ranges, std::size_t classes) {
     }
     first_.back() = lists;
     bits_.assign(lists * words_, 0);
-    class_bits_.assign(class_stride_ * words_, 0);
+    class_bits_.assign(has_class_bits_ ? class_stride_ * words_ : 0, 0);
     count_.assign(lists, 0);
     class_count_.assign(lists * class_stride_, 0);
     weights.resize(lists);
 }
 
-void Lists::add(std::size_t point, const std::uint8_t* code, std::int32_t point_class) {
-    const std::size_t word = point / 64, c = static_cast<std::size_t>(point_class);
+void Lists::add(std::size_t point, const std::uint8_t* code, std::size_t slot) noexcept {
+    const std::size_t word = point / 64;
     const std::uint64_t bit = std::uint64_t{1} << (point % 64);
-    class_bits_[c * words_ + word] |= bit;
+    if (has_class_bits_) class_bits_[slot * words_ + word] |= bit;
     for (std::size_t j = 0; j + 1 < first_.size(); ++j) {
         if (code[j] == kMissing || first_[j + 1] == first_[j]) continue;
         const std::size_t list = first_[j] + code[j];
         bits_[list * words_ + word] |= bit;
         ++count_[list];
-        ++class_count_[list * class_stride_ + c];
+        ++class_count_[list * class_stride_ + slot];
     }
 }
 
-void Lists::replace(std::size_t point, const std::uint8_t* old_code, std::int32_t old_class, const std::uint8_t* code,
-                    std::int32_t point_class) {
+void Lists::replace(std::size_t point, const std::uint8_t* old_code, std::size_t old_slot, const std::uint8_t* code,
+                    std::size_t slot) noexcept {
     const std::size_t word = point / 64;
-    const auto c = static_cast<std::size_t>(point_class), old_c = static_cast<std::size_t>(old_class);
     const std::uint64_t bit = std::uint64_t{1} << (point % 64);
-    class_bits_[old_c * words_ + word] &= ~bit;
-    class_bits_[c * words_ + word] |= bit;
+    class_bits_[old_slot * words_ + word] &= ~bit;
+    class_bits_[slot * words_ + word] |= bit;
     for (std::size_t j = 0; j + 1 < first_.size(); ++j) {
-        if ((code[j] == old_code[j] && c == old_c) || first_[j + 1] == first_[j]) continue;
+        if ((code[j] == old_code[j] && slot == old_slot) || first_[j + 1] == first_[j]) continue;
         if (old_code[j] != kMissing) {
             const std::size_t list = first_[j] + old_code[j];
             bits_[list * words_ + word] &= ~bit;
             --count_[list];
-            --class_count_[list * class_stride_ + old_c];
+            --class_count_[list * class_stride_ + old_slot];
         }
         if (code[j] != kMissing) {
             const std::size_t list = first_[j] + code[j];
             bits_[list * words_ + word] |= bit;
             ++count_[list];
-            ++class_count_[list * class_stride_ + c];
+            ++class_count_[list * class_stride_ + slot];
         }
     }
 }

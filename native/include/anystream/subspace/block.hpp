@@ -4,7 +4,9 @@
 // the bits of contiguous words:
 //
 //   words   0 .. w_1 - 1   w_1 .. w_2 - 1   ...
-//           class 0        class 1                 class c fills words first_word(c) .. first_word(c + 1) - 1
+//           slot 0         slot 1                  slot s fills words first_word(s) .. first_word(s + 1) - 1
+//
+// Only the classes of its points have a slot: a block does not grow with classes that appear later.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +22,21 @@ class Block {
   public:
     /// Rows of floats (dimensions wide) and their classes; ranges are found from them.
     Block(std::span<const float> values, std::span<const std::int32_t> point_class, std::size_t dimensions,
-          std::size_t classes, std::size_t ranges, const std::vector<std::uint32_t>& categorical);
+          std::size_t ranges, const std::vector<std::uint32_t>& categorical);
     /// Rows of codes (dimensions wide) in known ranges with known middles.
     Block(Ranges ranges, std::vector<float> middles, std::span<const std::uint8_t> codes,
-          std::span<const std::int32_t> point_class, std::size_t classes);
+          std::span<const std::int32_t> point_class);
 
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
-    [[nodiscard]] std::size_t classes() const noexcept { return class_size_.size(); }
+    /// The classes that have points here, ascending; the slot of a class is its place among them.
+    [[nodiscard]] std::span<const std::int32_t> present() const noexcept { return present_; }
     [[nodiscard]] const Ranges& ranges() const noexcept { return ranges_; }
     [[nodiscard]] const Lists& lists() const noexcept { return lists_; }
-    [[nodiscard]] std::uint32_t class_size(std::size_t c) const noexcept { return class_size_[c]; }
-    [[nodiscard]] double prior(std::size_t c) const noexcept {
-        return static_cast<double>(class_size_[c]) / static_cast<double>(size_);
+    [[nodiscard]] std::uint32_t class_size(std::size_t slot) const noexcept { return class_size_[slot]; }
+    [[nodiscard]] double prior(std::size_t slot) const noexcept {
+        return static_cast<double>(class_size_[slot]) / static_cast<double>(size_);
     }
-    [[nodiscard]] std::size_t first_word(std::size_t c) const noexcept { return first_word_[c]; }
+    [[nodiscard]] std::size_t first_word(std::size_t slot) const noexcept { return first_word_[slot]; }
     /// The normalised gini index of a list, Eq. 3 and 4; 0 if it is empty.
     [[nodiscard]] float gini(std::size_t list) const noexcept { return gini_[list]; }
 
@@ -44,8 +47,6 @@ class Block {
     /// Rows of codes in the order of the classes, and the classes.
     [[nodiscard]] std::vector<std::uint8_t> codes() const;
     [[nodiscard]] std::vector<std::int32_t> point_classes() const;
-    /// The same points among more classes, or renamed ones.
-    [[nodiscard]] Block with_classes(std::size_t classes, std::span<const std::int32_t> new_name) const;
     /// The same points with further dimensions, missing in all of them.
     [[nodiscard]] Block with_features(std::size_t dimensions, std::size_t max_ranges,
                                       const std::vector<std::uint32_t>& categorical) const;
@@ -57,13 +58,15 @@ class Block {
 
   private:
     void find_middles(std::span<const float> values, std::span<const std::uint8_t> codes);
+    void count_classes(std::span<const std::int32_t> point_class);
     void place(std::span<const std::uint8_t> codes, std::span<const std::int32_t> point_class);
 
     std::size_t size_;
     Ranges ranges_;
     Lists lists_;
-    std::vector<std::uint32_t> class_size_;  // (classes,)
-    std::vector<std::uint32_t> first_word_;  // (classes + 1,)
+    std::vector<std::int32_t> present_;      // (slots,)
+    std::vector<std::uint32_t> class_size_;  // (slots,)
+    std::vector<std::uint32_t> first_word_;  // (slots + 1,)
     std::vector<float> gini_;                // (lists,)
     std::vector<float> middles_;             // (ranges of all dimensions,)
 };

@@ -89,7 +89,7 @@ class BlockQuery {
     std::vector<View> view_;  // scratch
     DimensionDraw draw_;
     std::vector<std::uint64_t> narrowed_[2];
-    std::vector<std::uint32_t> count_, next_count_;  // (classes,) of U
+    std::vector<std::uint32_t> count_, next_count_;  // (slots of the block,) of U
 };
 
 }  // namespace anystream::subspace

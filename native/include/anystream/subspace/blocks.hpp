@@ -47,6 +47,12 @@ class Blocks {
     [[nodiscard]] std::int64_t seen() const noexcept { return seen_; }
 
     // -- learning --------------------------------------------------------------------------------------------------
+    /// Whether learning these points builds no block, so that `reserve` suffices.
+    [[nodiscard]] bool learns_in_place(std::span<const double> values, std::span<const std::int32_t> labels,
+                                       std::size_t classes) const noexcept;
+    /// Allocates what declaring the classes and learning the points can need; if this throws, nothing has changed that
+    /// can be observed.
+    void reserve(std::span<const double> values, std::span<const std::int32_t> labels, std::size_t classes);
     void learn(std::span<const double> values, std::span<const std::int32_t> labels);
     void declare_classes(std::size_t classes);
     void add_features(std::size_t dimensions, std::vector<std::uint32_t> categorical);
@@ -89,7 +95,7 @@ class Blocks {
     [[nodiscard]] std::size_t own_bytes() const noexcept;
 
   private:
-    [[nodiscard]] std::size_t blocks_that_fit() const;
+    [[nodiscard]] std::size_t blocks_that_fit(std::size_t dimensions, std::size_t classes) const;
     void build_open_block();
     void drop_old_blocks();
     void find_only_class();
@@ -106,6 +112,7 @@ class Blocks {
     std::vector<std::int32_t> open_class_;
     std::vector<std::int64_t> first_seen_;  // (classes,), kNever for one that is only declared
     std::int32_t only_class_ = -1;
+    std::vector<float> row_;  // scratch
 
     static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 };

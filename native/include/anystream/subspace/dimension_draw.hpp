@@ -51,8 +51,11 @@ class DimensionDraw {
   public:
     static constexpr std::size_t kNone = ~std::size_t{0};
 
+    void reserve(std::size_t dimensions) {
+        if (drawn_at_.size() < dimensions) drawn_at_.resize(dimensions, 0);
+    }
     void begin(const DimensionWeights& weights) {
-        if (drawn_at_.size() < weights.dimensions()) drawn_at_.resize(weights.dimensions(), 0);
+        reserve(weights.dimensions());
         if (++now_ == 0) {  // the stamps have wrapped around
             std::fill(drawn_at_.begin(), drawn_at_.end(), 0);
             now_ = 1;

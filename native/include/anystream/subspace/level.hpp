@@ -48,7 +48,12 @@ class Level {
     [[nodiscard]] std::size_t dimensions() const noexcept { return dimensions_; }
     [[nodiscard]] const Ranges& ranges() const noexcept { return ranges_; }
     [[nodiscard]] const Lists& lists() const noexcept { return lists_; }
-    [[nodiscard]] std::uint32_t class_size(std::size_t c) const noexcept { return class_size_[c]; }
+    /// The classes that have points here, ascending.
+    [[nodiscard]] std::span<const std::int32_t> present() const noexcept { return present_; }
+    /// The slot of a class that has points here.
+    [[nodiscard]] std::size_t slot(std::int32_t c) const noexcept {
+        return static_cast<std::size_t>(slot_of_[static_cast<std::size_t>(c)]);
+    }
     [[nodiscard]] std::int32_t point_class(std::size_t p) const noexcept { return point_class_[p]; }
     /// A query's codes among those of the points.
     [[nodiscard]] CodesView codes(const std::uint8_t* query) const noexcept {
@@ -56,7 +61,9 @@ class Level {
     }
     /// The share of a class among the points.
     [[nodiscard]] double prior(std::size_t c) const noexcept {
-        return static_cast<double>(class_size_[c]) / static_cast<double>(size_);
+        const std::int32_t slot = slot_of_[c];
+        return slot < 0 ? 0.0
+                        : static_cast<double>(class_size_[static_cast<std::size_t>(slot)]) / static_cast<double>(size_);
     }
 
     /// The weight of a list in draws: the divergence of its classes from those of the level, times its selectivity.
@@ -64,8 +71,14 @@ class Level {
 
     // -- learning --------------------------------------------------------------------------------------------------
     [[nodiscard]] bool wants(std::int32_t point_class) const noexcept {
-        return class_size_[static_cast<std::size_t>(point_class)] < shape_.floor;
+        const std::int32_t slot = slot_of_[static_cast<std::size_t>(point_class)];
+        return (slot < 0 ? 0 : class_size_[static_cast<std::size_t>(slot)]) < shape_.floor;
     }
+    /// Whether inserting `count` of these points may cut new ranges, which takes long and allocates.
+    [[nodiscard]] bool may_cut(std::span<const double> values, std::size_t count) const noexcept;
+    /// Allocates what inserting this many points of `classes` classes can need, except for new ranges. If that fails,
+    /// nothing has changed that can be observed.
+    void reserve(std::size_t points, std::size_t classes);
     /// Adds a point (a padded row of floats); arrivals ascend.
     void insert(const float* x, std::int32_t point_class, std::int64_t arrival, const StreamShares& shares);
     void declare_classes(std::size_t classes);
@@ -95,13 +108,14 @@ class Level {
     [[nodiscard]] static std::size_t max_bytes(const LevelShape& shape, std::size_t dimensions, std::size_t classes);
 
   private:
-    [[nodiscard]] std::size_t place_for(std::size_t point_class, const StreamShares& shares) const noexcept;
-    void unlink_oldest(std::size_t point_class) noexcept;
-    void link_newest(std::size_t place, std::size_t point_class) noexcept;
+    [[nodiscard]] std::size_t place_for(std::int32_t point_class, const StreamShares& shares) const noexcept;
+    [[nodiscard]] std::size_t take_slot(std::int32_t point_class);
+    void unlink_oldest(std::int32_t point_class);
+    void link_newest(std::size_t place, std::int32_t point_class);
     void cut_again();
-    void note_single();
+    [[nodiscard]] std::vector<std::uint32_t> single_ranges(const Ranges& ranges) const;
     [[nodiscard]] bool is_due() const noexcept;
-    void rebuild_lists();
+    void rebuild_lists(const Ranges& ranges, std::size_t slots);
 
     LevelShape shape_;
     std::size_t dimensions_;
@@ -118,10 +132,13 @@ class Level {
     std::vector<std::uint8_t> codes_;        // (capacity, code_stride)
     std::vector<std::int32_t> point_class_;  // (size,)
     std::vector<std::int64_t> arrival_;      // (size,)
+    std::vector<std::int32_t> slot_of_;      // (classes,) or -1: a class without points has none
+    std::vector<std::int32_t> present_;      // the classes that have one, ascending: the order of all sums
+    std::vector<std::int32_t> free_;         // slots without a class
     // A queue of places per class, oldest first.
     std::vector<std::int32_t> next_;             // (size,) the next younger point of the class, or -1
-    std::vector<std::int32_t> oldest_, newest_;  // (classes,) or -1
-    std::vector<std::uint32_t> class_size_;      // (classes,)
+    std::vector<std::int32_t> oldest_, newest_;  // (slots,) or -1
+    std::vector<std::uint32_t> class_size_;      // (slots,)
     std::vector<std::uint8_t> new_code_;         // scratch
 };
 

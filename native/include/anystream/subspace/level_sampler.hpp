@@ -41,6 +41,8 @@ struct LevelView {
     DimensionWeights weights;
 
     void look(const Level& level, const float* x);
+    /// Allocates what looking at a level of this shape needs.
+    void reserve(const Level& level);
 };
 
 /// vote_c = value[c] + prior * (share of c in the level). Only the classes in `touched` have a value.
@@ -50,6 +52,8 @@ struct Vote {
     double prior = 0.0;
 
     void clear(std::size_t classes);
+    /// Allocates what votes of up to `points` points of `classes` classes need.
+    void reserve(std::size_t classes, std::size_t points);
     void add(std::int32_t c, double amount) {
         if (value[static_cast<std::size_t>(c)] == 0.0) touched.push_back(c);
         value[static_cast<std::size_t>(c)] += amount;
@@ -62,6 +66,9 @@ class LevelSampler {
     /// Draws dimensions by weight; U is the points that share the query's range in all of them. A dimension that would
     /// leave none is skipped. Ends when U is of one class or has at most `support` points, or no dimension is left.
     void sample(const Level& level, const LevelView& view, const VoteRule& rule, Generator& random, Vote& vote);
+
+    /// Allocates what samples of a level of this shape need.
+    void reserve(const Level& level);
 
   private:
     static constexpr std::size_t kMaxWeighed = 64;  // points of U whose votes are weighted one by one

@@ -53,6 +53,12 @@ class Levels {
     [[nodiscard]] std::int64_t seen() const noexcept { return seen_; }
 
     // -- learning --------------------------------------------------------------------------------------------------
+    /// Whether learning these points, of `classes` classes, needs no more than `reserve` allocates.
+    [[nodiscard]] bool learns_in_place(std::span<const double> values, std::span<const std::int32_t> labels,
+                                       std::size_t classes) const noexcept;
+    /// Allocates what declaring the classes and learning the points can need; if this throws, nothing has changed that
+    /// can be observed.
+    void reserve(std::span<const double> values, std::span<const std::int32_t> labels, std::size_t classes);
     /// Points one after another; labels are below classes().
     void learn(std::span<const double> values, std::span<const std::int32_t> labels);
     void declare_classes(std::size_t classes);
@@ -106,8 +112,12 @@ class Levels {
     }
     [[nodiscard]] VoteRule make_rule() const;
     [[nodiscard]] std::size_t bytes_beside_levels() const noexcept;
-    void drop_levels_beyond_memory();
+    void drop_levels(std::size_t max_levels);
     void learn_one(const float* x, std::int32_t point_class);
+    [[nodiscard]] std::size_t levels_that_fit(std::size_t dimensions, std::size_t classes) const;
+    [[nodiscard]] std::uint64_t lot(std::int64_t seen) const noexcept;
+    /// The largest number of these points that level l takes.
+    [[nodiscard]] std::size_t max_taken(std::size_t l, std::size_t points, std::size_t classes) const noexcept;
     void judge(const float* x, std::int32_t point_class);
     void weigh();
 
@@ -126,6 +136,8 @@ class Levels {
     LevelSampler sampler_;  // of judge
     LevelView view_;
     Vote vote_;
+    std::vector<double> loss_;  // (levels,)
+    std::vector<float> row_;    // of learn
 };
 
 }  // namespace anystream::subspace

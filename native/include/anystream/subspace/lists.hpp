@@ -1,9 +1,11 @@
 // Inverted lists as bit sets: which points lie in each range of each dimension, and of which classes they are.
 //
 //   bits        [list][words]    point p of list v: bit p % 64 of word p / 64
-//   class_bits  [class][words]   the same for the classes
+//   class_bits  [slot][words]    the same for the classes, if they are kept
 //   count       [list]           points of the list, |V_i^j|
 //   class_count [list][stride]   points of each class in it, |W_ir^j|
+//
+// Classes have slots, which the owner numbers: only classes that have points take memory, however many there are.
 //
 // The lists of dimension j are first_list(j) .. first_list(j + 1) - 1, one per range. A dimension with a single range
 // has none: it does not separate points.
@@ -69,15 +71,16 @@ class WeightCache {
 class Lists {
   public:
     Lists() = default;
-    Lists(std::size_t capacity, std::size_t classes);
+    /// For `capacity` points of up to `slots` classes. Without `class_bits` points must lie sorted by class.
+    Lists(std::size_t capacity, std::size_t slots, bool class_bits);
 
     [[nodiscard]] std::size_t words() const noexcept { return words_; }
     [[nodiscard]] std::size_t lists() const noexcept { return count_.size(); }
     [[nodiscard]] std::size_t first_list(std::size_t j) const noexcept { return first_[j]; }
     [[nodiscard]] std::size_t lists_of(std::size_t j) const noexcept { return first_[j + 1] - first_[j]; }
     [[nodiscard]] const std::uint64_t* bits(std::size_t list) const noexcept { return bits_.data() + list * words_; }
-    [[nodiscard]] const std::uint64_t* class_bits(std::size_t c) const noexcept {
-        return class_bits_.data() + c * words_;
+    [[nodiscard]] const std::uint64_t* class_bits(std::size_t slot) const noexcept {
+        return class_bits_.data() + slot * words_;
     }
     [[nodiscard]] std::uint32_t count(std::size_t list) const noexcept { return count_[list]; }
     [[nodiscard]] const std::uint16_t* class_count(std::size_t list) const noexcept {
@@ -85,23 +88,23 @@ class Lists {
     }
 
     /// Empties the lists and lays them out for `ranges`.
-    void lay_out(const Ranges& ranges, std::size_t classes);
-    /// Puts a point into an empty slot.
-    void add(std::size_t point, const std::uint8_t* code, std::int32_t point_class);
-    /// Replaces a point by another in its slot. The two rows of codes may not be the same memory.
-    void replace(std::size_t point, const std::uint8_t* old_code, std::int32_t old_class, const std::uint8_t* code,
-                 std::int32_t point_class);
-    /// Whether `classes` classes fit without a new layout.
-    [[nodiscard]] bool has_room_for(std::size_t classes) const noexcept { return classes <= class_stride_; }
+    void lay_out(const Ranges& ranges);
+    /// Puts a point of the class with this slot into an empty place.
+    void add(std::size_t point, const std::uint8_t* code, std::size_t slot) noexcept;
+    /// Replaces a point by another in its place. The two rows of codes may not be the same memory.
+    void replace(std::size_t point, const std::uint8_t* old_code, std::size_t old_slot, const std::uint8_t* code,
+                 std::size_t slot) noexcept;
+    /// How many classes fit.
+    [[nodiscard]] std::size_t slots() const noexcept { return class_stride_; }
 
     WeightCache weights;  // the weights of dimensions in draws; the owner defines how they are computed
 
     [[nodiscard]] std::size_t own_bytes() const noexcept;
 
   private:
-    std::size_t capacity_ = 0;
     std::size_t words_ = 0;
     std::size_t class_stride_ = 0;
+    bool has_class_bits_ = false;
     std::vector<std::uint32_t> first_;  // (dimensions + 1,)
     std::vector<std::uint64_t> bits_;
     std::vector<std::uint64_t> class_bits_;
