@@ -1,6 +1,8 @@
 """A run of ``anystream classify`` continues its own checkpoint and nobody else's."""
 
+import errno
 import shutil
+from unittest import mock
 
 import pytest
 
@@ -151,3 +153,14 @@ def test_a_changed_byte_in_the_last_checkpoint_costs_no_record(classified):
 def test_restart_without_a_checkpoint_folder_is_an_error(home):
     done = run_program("classify", "model.safetensors", "test.csv", "--restart", cwd=home)
     assert_refused(done, "--restart has no effect without --checkpoint")
+
+
+def test_a_full_disk_costs_checkpoints_but_no_answers(home):
+    full = OSError(errno.ENOSPC, "No space left on device", "ck/checkpoint-1.safetensors")
+    with mock.patch.object(CheckpointFolder, "save", side_effect=full):
+        done = classify(home)
+    assert done.returncode == 1, "the last checkpoint failed"
+    assert "anystream: a checkpoint could not be saved: [Errno 28] No space left on device: 'ck/" in done.stderr
+    assert len((home / "kept.csv").read_text().splitlines()) == 201
+    assert classify(home).returncode == 0
+    assert len((home / "kept.csv").read_text().splitlines()) == 201
