@@ -78,8 +78,8 @@ def test_the_report_accounts_for_every_label(labelled):
         "2 bad labels (skipped)"
     )
     assert sorted(examples) == [
+        "  line 3: label source: the record has no label",
         "  line 4: label source: the line is not JSON",
-        "  the record at offset 51: label source: the record has no label",
     ]
     assert "--dead-letters" in hint
 
@@ -91,6 +91,8 @@ def test_the_json_summary_counts_labels(labelled):
         "labels_matched": 1,
         "labels_evicted": 0,
         "labels_pending": 1,
+        "labels_duplicated": 0,
+        "labels_unread": False,
         "labels_rejected": 2,
         "unlabelled_evicted": 0,
         "unlabelled_pending": 2,

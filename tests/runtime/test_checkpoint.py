@@ -310,6 +310,7 @@ def test_many_megabytes_of_keys_and_many_waiting_labels_fit_into_a_checkpoint(tm
             labels=MemoryLabels(pairs),
             matcher=LabelMatcher(200_000),
             checkpoint=folder,
+            max_text=2_000_000,
         )
 
     assert engine(CheckpointFolder(tmp_path)).run().checkpoint_error == ""

@@ -10,7 +10,7 @@ from anystream.connectors.label_pairs import LabelPairs
 from anystream.connectors.memory import MemoryDeadLetters, MemoryLabels, MemorySink, MemorySource
 from anystream.connectors.schema import Schema
 from anystream.runtime import BadRecordError, Engine, FixedBudget, InlineLearner, LabelMatcher
-from runtime.models import Recorder, Threshold
+from runtime.models import REFUSED, Recorder, Threshold
 
 
 def keyed_source(n):
@@ -18,9 +18,8 @@ def keyed_source(n):
 
 
 def engine_with_labels(model, labels, *, n=10, **options):
-    return Engine(
-        InlineLearner(model, every=4), keyed_source(n), MemorySink(), labels=labels, scheduler=FixedBudget(1), **options
-    )
+    learner = InlineLearner(model, every=4 if n < 1000 else 1000)
+    return Engine(learner, keyed_source(n), MemorySink(), labels=labels, scheduler=FixedBudget(1), **options)
 
 
 def label_file(path, lines):
@@ -52,8 +51,55 @@ def test_records_and_labels_that_the_matcher_drops_are_counted():
     labels = MemoryLabels([(f"early {i}", 1) for i in range(5)] + [("r0", 1)])
     summary = engine_with_labels(Recorder(), labels, matcher=LabelMatcher(2)).run()
     assert summary.labels_received == 6 == summary.labels_matched + summary.labels_evicted + summary.labels_pending
-    assert (summary.labels_matched, summary.labels_evicted, summary.labels_pending) == (1, 4, 1)
-    assert (summary.unlabelled_evicted, summary.unlabelled_pending) == (7, 2)
+    assert (summary.labels_matched, summary.labels_evicted, summary.labels_pending) == (0, 4, 2)
+    assert (summary.unlabelled_evicted, summary.unlabelled_pending) == (8, 2)
+
+
+@pytest.mark.parametrize("capacity", [1, 300, 10_000])
+def test_every_label_of_a_long_file_in_the_order_of_the_records_is_learned(capacity):
+    n = 50_000 if capacity > 1 else 600
+    model = Recorder()
+    labels = MemoryLabels([(f"r{i}", i % 2) for i in range(n)])
+    summary = engine_with_labels(model, labels, n=n, matcher=LabelMatcher(capacity)).run()
+    assert sorted(model.learned) == [(float(i), i % 2) for i in range(n) if i != REFUSED]
+    assert (summary.labels_received, summary.labels_matched, summary.labels_unread) == (n, len(model.learned), False)
+
+
+def test_the_labels_of_every_hundredth_record_are_all_learned():
+    model = Recorder()
+    labels = MemoryLabels([(f"r{i}", 1) for i in range(0, 50_000, 100)])
+    summary = engine_with_labels(model, labels, n=50_000, matcher=LabelMatcher(200)).run()
+    assert len(model.learned) == summary.labels_matched == 500
+    assert summary.labels_evicted == 0
+
+
+def test_outdated_labels_are_evicted_so_that_the_next_can_be_read():
+    model = Recorder()
+    outdated = [(f"yesterday {i}", 0) for i in range(5000)]
+    labels = MemoryLabels(outdated + [(f"r{i}", 1) for i in range(50_000)])
+    summary = engine_with_labels(model, labels, n=50_000, matcher=LabelMatcher(1000)).run()
+    assert summary.labels_matched == len(model.learned) > 48_000
+    assert summary.labels_received == 55_000 == summary.labels_matched + summary.labels_evicted + summary.labels_pending
+
+
+def test_records_with_equal_keys_are_learned_with_their_own_labels():
+    model = Recorder()
+    source = MemorySource(-np.arange(3000.0)[:, None], key=[f"customer {i % 7}" for i in range(3000)])
+    labels = MemoryLabels([(f"customer {i % 7}", i % 2) for i in range(3000)])
+    options = {"labels": labels, "matcher": LabelMatcher(100), "scheduler": FixedBudget(1)}
+    summary = Engine(InlineLearner(model), source, MemorySink(), **options).run()
+    assert sorted(model.learned, reverse=True) == [(-float(i), i % 2) for i in range(3000)]
+    assert summary.labels_duplicated == 0
+
+
+def test_a_stopped_run_leaves_the_labels_of_later_records_unread():
+    labels = MemoryLabels([(f"r{i}", 1) for i in range(50_000)])
+    engine = engine_with_labels(Recorder(), labels, n=50_000, max_records=100)
+    engine.watch(lambda turn: engine.stop() if turn.summary.answered >= 500 else None)
+    summary = engine.run()
+    assert summary.labels_evicted <= 1  # that of the record which the model refused
+    assert summary.labels_unread
+    assert labels.offset <= summary.answered + 10_000 + 1024
 
 
 def test_a_run_without_a_label_source_tells_nothing_about_labels():

@@ -47,8 +47,19 @@ def test_recorded_times_keep_their_intervals_at_any_speed():
     replay.poll(9)
     clock.sleep(99.0)
     assert replay.poll(9).records.arrival.tolist() == [2.0, 2.0, 5.0]
-    with pytest.raises(ValueError, match="no recorded time"):
-        Replay(MemorySource(np.zeros((4, 1))), as_recorded(), clock).poll(1)
+
+
+def test_a_record_without_a_recorded_time_is_rejected_and_the_others_keep_theirs():
+    clock = SimulatedClock()
+    source = MemorySource(np.zeros((4, 1)), arrival=[np.nan, 1000.0, np.nan, 1002.0])
+    replay = Replay(source, as_recorded(), clock)
+    clock.sleep(99.0)
+    first = replay.poll(9)
+    clock.sleep(99.0)
+    rest = replay.poll(9)
+    assert first.records.key.tolist() + rest.records.key.tolist() == [1, 3]
+    assert [found.offset for found in [*first.rejected, *rest.rejected]] == [0, 2]
+    assert "the record has no time" in first.rejected[0].reason
 
 
 def test_a_replay_is_done_when_its_times_end():

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from anystream.bayes_tree import BayesTreeClassifier
-from anystream.runtime import BackgroundLearner, FrozenModel, InlineLearner
+from anystream.model_file import ModelFileError
+from anystream.runtime import BackgroundLearner, FrozenModel, InlineLearner, Records
+from runtime.models import Recorder
 
 
 def blobs(rng, n, n_classes):
@@ -13,7 +15,7 @@ def blobs(rng, n, n_classes):
 
 
 def pair(X, labels):
-    return list(zip(X, labels.tolist(), strict=True))
+    return Records.from_features(X, label=labels.tolist())
 
 
 def test_answers_come_from_whole_states_of_the_model_while_another_thread_learns():
@@ -58,8 +60,8 @@ def test_learning_in_the_background_equals_learning_in_order():
     X, y = blobs(rng, 50, 3)
     more, labels = blobs(rng, 300, 3)
     learner = BackgroundLearner(BayesTreeClassifier().fit(X, y), share=1.0)
-    for labelled in pair(more, labels):
-        learner.submit([labelled])
+    for row in range(len(more)):
+        learner.submit(pair(more[row : row + 1], labels[row : row + 1]))
     learner.close()
     plain = BayesTreeClassifier().fit(X, y).partial_fit(more, labels)
     assert np.array_equal(learner.model.predict_proba(more), plain.predict_proba(more))
@@ -106,11 +108,60 @@ def test_only_learners_learn():
     background.close()
 
 
-def test_an_error_in_the_background_is_raised_in_the_thread_of_the_engine():
-    X, y = blobs(np.random.default_rng(5), 20, 2)
-    learner = BackgroundLearner(BayesTreeClassifier().fit(X, y))
-    learner.submit([(np.zeros(3), 0)])
-    with pytest.raises(ValueError, match="features"):
+POISON = 13.0
+
+
+class Poisoned(Recorder):
+    """Raises an error if a record that it learns has the value `POISON`, and then learns nothing."""
+
+    def __init__(self, error):
+        super().__init__()
+        self.error = error
+
+    def snapshot(self):
+        return self
+
+    def partial_fit(self, X, y):
+        if POISON in X:
+            raise self.error
+        super().partial_fit(X, y)
+
+
+@pytest.mark.parametrize("make", [InlineLearner, BackgroundLearner])
+@pytest.mark.parametrize(
+    "error_type",
+    [
+        *(ArithmeticError, AssertionError, AttributeError, IndexError, KeyError, OverflowError, RecursionError),
+        *(RuntimeError, StopIteration, TypeError, UnicodeError, ValueError),
+    ],
+)
+def test_a_record_that_cannot_be_learned_is_reported_and_all_others_are_learned(make, error_type):
+    values = np.arange(20.0)
+    records = Records.from_features(
+        values[:, None], key=[f"r{i}" for i in range(20)], line=np.arange(20) + 2, label=[1] * 20
+    )
+    reported = []
+    model = Poisoned(error_type("no such value"))
+    learner = make(model)
+    learner.report_to(reported.extend)
+    learner.submit(records)
+    learner.close()
+    assert [value for value, _ in model.learned] == [value for value in values if value != POISON]
+    assert learner.learned == 19
+    (rejected,) = reported
+    assert (rejected.key, rejected.line) == ("r13", 15)
+    assert "the record cannot be learned: " in rejected.reason
+    assert "no such value" in rejected.reason
+    _, state = learner.state()
+    assert state["labels"] == []
+
+
+@pytest.mark.parametrize("make", [InlineLearner, BackgroundLearner])
+@pytest.mark.parametrize("error", [MemoryError("full"), OSError("gone"), ModelFileError("damaged")])
+def test_an_error_that_is_not_about_a_record_is_raised_in_the_thread_of_the_engine(make, error):
+    learner = make(Poisoned(error))
+    learner.submit(pair(np.array([[1.0], [POISON]]), np.array([0, 1])))
+    with pytest.raises(type(error), match=str(error)):
         learner.close()
 
 

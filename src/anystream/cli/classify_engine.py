@@ -14,6 +14,7 @@ from anystream.connectors.schema import Schema
 from anystream.runtime.clock import Clock, RealClock
 from anystream.runtime.contracts import DeadLetters, LabelSource, PollResult, Sink, Source
 from anystream.runtime.engine import Engine
+from anystream.runtime.label_matcher import LabelMatcher
 from anystream.runtime.learner import BackgroundLearner
 from anystream.runtime.queue import RecordQueue
 from anystream.runtime.replay import Replay, as_recorded, at_rate
@@ -61,6 +62,8 @@ def build_engine(run: ClassifyRun, streams: Streams) -> Engine:
         queue=RecordQueue(options.queue_capacity, run.overflow),
         dead_letters=streams.dead_letters,
         labels=streams.labels,
+        matcher=LabelMatcher(options.label_capacity),
+        max_text=options.max_text,
         checkpoint=run.checkpoint,
         clock=streams.clock,
         batch_s=_DEADLINE_BATCH_S if has_deadlines else _BATCH_S,

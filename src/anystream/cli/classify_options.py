@@ -39,6 +39,12 @@ class ClassifyOptions:
     labels_path: Annotated[
         str | None, typer.Option("--labels", help="File or pipe of labels that come later: records of key and label.")
     ] = None
+    label_capacity: Annotated[
+        int, typer.Option(help="Maximum number of records that wait for a label, and of labels that wait for a record.")
+    ] = 10_000
+    max_text: Annotated[
+        int, typer.Option(help="Maximum number of characters in a key or label; longer ones go to the dead letters.")
+    ] = 1000
     save_path: Annotated[
         str | None, typer.Option("--save", help="With --learn: output file for the model at the end.")
     ] = None

@@ -74,12 +74,13 @@ def _print_losses(summary: Summary, dead_letters_path: str | None) -> None:
     """Print bad records and labels that are stored nowhere, in one line each."""
     if dead_letters_path is not None:
         return
-    for noun, count, first in (
-        ("record", summary.dead_letters, summary.first_bad),
-        ("label", summary.labels_rejected, summary.first_bad_labels),
+    for losses, count, first in (
+        (_count_bad(summary.dead_letters, "record"), summary.dead_letters, summary.first_bad),
+        (_count_bad(summary.labels_rejected, "label"), summary.labels_rejected, summary.first_bad_labels),
+        (_count_unlearned(summary.learning_rejected), summary.learning_rejected, summary.first_bad_learning),
     ):
         if count:
-            _print(f"anystream: {_count_bad(count, noun)}, the first is {first[0]}")
+            _print(f"anystream: {losses}, the first is {first[0]}")
 
 
 def _describe_records(figures: dict[str, Any], dead_letters_path: str | None) -> str:
@@ -96,6 +97,8 @@ def _describe_records(figures: dict[str, Any], dead_letters_path: str | None) ->
         parts.append(f"{_count_bad(figures['dead_letters'], 'record')} ({_destination(dead_letters_path)})")
     if "checkpoints_failed" in figures:
         parts.append(f"{figures['checkpoints_failed']} checkpoints failed")
+    if figures.get("learning_rejected"):
+        parts.append(f"{_count_unlearned(figures['learning_rejected'])} ({_destination(dead_letters_path)})")
     if "accuracy" in figures:
         parts.append(f"accuracy {figures['accuracy']:.4f}")
     return "; ".join(parts)
@@ -106,6 +109,7 @@ def _describe_labels(figures: dict[str, Any], dead_letters_path: str | None) -> 
     for name, text in (
         ("labels_evicted", "evicted before their record came"),
         ("labels_pending", "never matched a record"),
+        ("labels_duplicated", "of these had the key of another label"),
         ("unlabelled_evicted", "records evicted before their label came"),
         ("unlabelled_pending", "records never matched a label"),
     ):
@@ -113,6 +117,10 @@ def _describe_labels(figures: dict[str, Any], dead_letters_path: str | None) -> 
             parts.append(f"{figures[name]} {text}")
     if figures["labels_rejected"]:
         parts.append(f"{_count_bad(figures['labels_rejected'], 'label')} ({_destination(dead_letters_path)})")
+    if figures["labels_unread"]:
+        parts.append("the label source was not read to its end")
+    if figures["labels_evicted"] or figures["unlabelled_evicted"]:
+        parts.append("to evict fewer, raise --label-capacity")
     return "; ".join(parts)
 
 
@@ -121,9 +129,10 @@ def _print_examples(summary: Summary) -> None:
     for count, examples in (
         (summary.dead_letters, summary.first_bad),
         (summary.labels_rejected, summary.first_bad_labels),
+        (summary.learning_rejected, summary.first_bad_learning),
     ):
         _print_first(count, examples)
-    if summary.dead_letters or summary.labels_rejected:
+    if summary.dead_letters or summary.labels_rejected or summary.learning_rejected:
         print("keep bad records with --dead-letters FILE, or stop at the first with --strict", file=sys.stderr)
 
 
@@ -136,6 +145,10 @@ def _print_first(count: int, examples: Sequence[str]) -> None:
 
 def _count_bad(count: int, noun: str) -> str:
     return f"{count} bad {noun}{'' if count == 1 else 's'}"
+
+
+def _count_unlearned(count: int) -> str:
+    return f"{count} record{'' if count == 1 else 's'} could not be learned"
 
 
 def _destination(dead_letters_path: str | None) -> str:

@@ -124,6 +124,9 @@ def prepare_run(options: ClassifyOptions) -> ClassifyRun:
 def _check_values(options: ClassifyOptions) -> None:
     if options.budget is not None and options.budget < 0:
         raise ValueError(f"--budget is {options.budget}; use 0 steps or more")
+    for name, count in (("label-capacity", options.label_capacity), ("max-text", options.max_text)):
+        if count < 1:
+            raise ValueError(f"--{name} is {count}; use 1 or more")
     for name, value in (("rate", options.rate), ("speed", options.speed)):
         if value is not None and not value > 0.0:
             raise ValueError(f"--{name} is {value}; use a number above 0")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from anystream.anytime.errors import RecordError
 from anystream.connectors.schema import Schema, SchemaError
 from anystream.connectors.table_records import encode_records
 from anystream.runtime.contracts import AnsweredRecords, PollResult
@@ -71,7 +72,6 @@ class ArrowSource:
             table,
             offset,
             default_key=offset,
-            line=lambda row: None,
             show=lambda row: _show_record(table, row),
         )
 
@@ -117,7 +117,11 @@ class ArrowSource:
 
 def _show_record(table: dict[str, Any], row: int) -> str:
     cells = ((name, cells[row]) for name, cells in table.items())
-    return str({name: cell.item() if isinstance(cell, np.generic) else cell for name, cell in cells})
+    shown = {name: cell.item() if isinstance(cell, np.generic) else cell for name, cell in cells}
+    try:
+        return str(shown)
+    except RecursionError:
+        return "a record that is nested too deeply to show"
 
 
 class ParquetSink:
@@ -132,22 +136,33 @@ class ParquetSink:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)
         self._writer: Any = None
+        self._key_type: Any = None
 
     def write(self, answers: AnsweredRecords) -> None:
-        """Append the answers."""
-        table = pa.table(
-            {
-                "key": answers.key.tolist(),
-                "label": answers.label.tolist(),
-                "confidence": answers.proba.max(axis=1),
-                "steps": answers.steps,
-                "certified": answers.certified,
-                "late": answers.late,
-            }
-        )
+        """Append the answers; the first ones decide whether keys are integers or texts."""
+        keys = answers.key.tolist()
+        if self._key_type is None:
+            integers = all(isinstance(key, int) and abs(key) < 2**63 for key in keys)
+            self._key_type = pa.int64() if integers else pa.string()
+        if pa.types.is_string(self._key_type):
+            keys = [None if key is None else str(key) for key in keys]
+        try:
+            table = pa.table(
+                {
+                    "key": pa.array(keys, type=self._key_type),
+                    "label": answers.label.tolist(),
+                    "confidence": answers.proba.max(axis=1),
+                    "steps": answers.steps,
+                    "certified": answers.certified,
+                    "late": answers.late,
+                }
+            )
+            table = table if self._writer is None else table.cast(self._writer.schema)
+        except (pa.ArrowException, UnicodeError, OverflowError, TypeError) as error:
+            raise RecordError(f"a Parquet file with keys of type {self._key_type} cannot hold it ({error})") from None
         if self._writer is None:
             self._writer = parquet.ParquetWriter(self._path, table.schema)
-        self._writer.write_table(table.cast(self._writer.schema))
+        self._writer.write_table(table)
 
     def flush(self) -> None:
         """Do nothing: a Parquet file is readable only after `close`."""

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anystream.runtime.records import show_value
+
 MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 """Texts that stand for a missing value, in lower case."""
 EXACT_INT_LIMIT = 2.0**53
@@ -32,12 +34,19 @@ def _to_int(value: float) -> int:
     return int(value)
 
 
+def _parse_whole(cell: Any) -> float:
+    """Return a whole number as a double: classifiers take no other numbers as classes."""
+    return float(_to_int(float(cell)))
+
+
 def to_text(cell: Any) -> str:
     """Return a cell as text; true and false in the spelling of JSON."""
+    if isinstance(cell, list | dict):
+        raise TypeError("lists and objects are no texts")
     return str(cell).lower() if isinstance(cell, bool) else str(cell)
 
 
-LABEL_TYPES: dict[str, Callable[[Any], Any]] = {"int": _parse_int, "float": float, "text": to_text}
+LABEL_TYPES: dict[str, Callable[[Any], Any]] = {"int": _parse_int, "float": _parse_whole, "text": to_text}
 """Conversion of a cell into a label, by the type of the labels."""
 
 
@@ -67,7 +76,7 @@ def parse_labels(cells: Sequence[Any], label_type: str, errors: Errors) -> list[
         try:
             return convert(cell)
         except (TypeError, ValueError, OverflowError):
-            return _CellError(f"the label is {_show(cell)}, those of the model are of type {label_type}")
+            return _CellError(f"the label is {show_value(cell)}, those of the model are of type {label_type}")
 
     return _convert_each(parse_label, cells, errors)
 
@@ -91,10 +100,10 @@ def parse_numbers(name: str, cells: Sequence[Any], errors: Errors) -> NDArray[np
         try:
             numbers[row] = float(cell)
         except (TypeError, ValueError, OverflowError):
-            errors.setdefault(row, f"column {name!r} has {_show(cell)}, which is not a number")
+            errors.setdefault(row, f"column {name!r} has {show_value(cell)}, which is not a number")
             continue
         if math.isinf(numbers[row]):
-            errors.setdefault(row, f"column {name!r} has {_show(cell)}, which is not finite")
+            errors.setdefault(row, f"column {name!r} has {show_value(cell)}, which is not finite")
     return numbers
 
 
@@ -110,8 +119,9 @@ def encode_one_hot(
     def find_place(cell: Any) -> Any:
         if is_missing(cell):
             return -1
-        unknown = _CellError(f"column {name!r} has {_show(cell)}, a category that is not in the training data")
-        return places.get(to_category(cell), unknown)
+        if isinstance(cell, list | dict) or (place := places.get(to_category(cell))) is None:
+            return _CellError(f"column {name!r} has {show_value(cell)}, a category that is not in the training data")
+        return place
 
     found = np.array([-1 if at is None else at for at in _convert_each(find_place, cells, errors)], dtype=np.intp)
     rows = np.flatnonzero(found >= 0)
@@ -160,8 +170,3 @@ def _convert_each(convert: Callable[[Any], Any], cells: Sequence[Any], errors: E
             errors.setdefault(row, str(value))
             found[row] = None
     return found
-
-
-def _show(cell: Any) -> str:
-    text = repr(cell)
-    return text if len(text) <= 60 else text[:57] + "..."

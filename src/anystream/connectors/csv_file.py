@@ -83,9 +83,12 @@ class CsvSource(TextSource):
         if any(b'"' in line.text for line in lines):
             lines = self._join_quoted(lines, rejected)
         kept, texts = _decode_lines(lines, rejected)
-        rows = list(csv.reader(texts, delimiter=self.delimiter))
-        if len(rows) != len(texts):  # csv pairs the quotes otherwise than `_join_quoted`: parse each record alone
-            rows = [next(csv.reader([text], delimiter=self.delimiter)) for text in texts]
+        try:
+            rows = list(csv.reader(texts, delimiter=self.delimiter))
+        except csv.Error:
+            rows = []
+        if len(rows) != len(texts):  # a malformed line, or csv pairs the quotes otherwise than `_join_quoted`
+            kept, rows = self._parse_each(kept, texts, rejected)
         width = len(self.header)
         if any(len(row) != width for row in rows):
             rejected.extend(
@@ -97,6 +100,21 @@ class CsvSource(TextSource):
             rows = [row for row in rows if len(row) == width]
         columns = zip(*rows, strict=True) if rows else ((),) * width
         return dict(zip(self.header, columns, strict=True)), kept, rejected
+
+    def _parse_each(
+        self, lines: Sequence[Line], texts: Sequence[str], rejected: list[RejectedRecord]
+    ) -> tuple[list[Line], list[list[str]]]:
+        """Return the lines that are one record each, and their cells."""
+        kept, rows = [], []
+        for line, text in zip(lines, texts, strict=True):
+            try:
+                (row,) = csv.reader([text], delimiter=self.delimiter)
+            except (csv.Error, ValueError) as error:
+                rejected.append(reject_line(line, f"the line is not CSV: {_explain_csv(error)}"))
+                continue
+            kept.append(line)
+            rows.append(row)
+        return kept, rows
 
     def _parse_all_numbers(self, lines: Sequence[Line]) -> NDArray[np.float64] | None:
         """Return the columns of the schema if all of their cells are plain numbers: five times as fast as cell by cell.
@@ -178,6 +196,8 @@ def read_csv_columns(
 def _explain_encoding(path: Any) -> Iterator[None]:
     try:
         yield
+    except csv.Error as error:
+        raise SchemaError(f"{path}: the file is not CSV: {_explain_csv(error)}; correct the file") from None
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
         raise SchemaError(f"{path}: the file is not UTF-8 (byte 0x{byte:02x}); convert it, such as by iconv") from None
@@ -190,7 +210,8 @@ def _read_header(reader: LineReader, delimiter: str | None) -> tuple[list[str], 
             text = line.text.decode("utf-8-sig", "replace")
             if text.strip():
                 used = delimiter or _guess_delimiter(text)
-                return _check_header(next(csv.reader([text], delimiter=used)), reader.name), used
+                with _explain_encoding(reader.name):
+                    return _check_header(next(csv.reader([text], delimiter=used)), reader.name), used
         reader.wait(0.1)
     raise SchemaError(f"{reader.name}: the input is empty; its first line must name the columns")
 
@@ -203,6 +224,13 @@ def _check_header(header: list[str], path: Any) -> list[str]:
             raise SchemaError(f"{path}: the header has {shorten(name)!r} twice; use different names for the columns")
         seen.add(name)
     return names
+
+
+def _explain_csv(error: Exception) -> str:
+    """Return what is wrong with a line of CSV."""
+    if "field larger than" in str(error):
+        return f"a field is longer than {csv.field_size_limit()} characters"
+    return "it has a carriage return or a line end outside quotes"
 
 
 def _guess_delimiter(line: str) -> str:

@@ -16,8 +16,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from anystream.anytime.errors import RecordError
 from anystream.runtime.contracts import AnsweredRecords
-from anystream.runtime.records import RejectedRecord
+from anystream.runtime.records import RejectedRecord, printable_key
 
 _TAIL_BYTES = 2**16  # bytes before a mark by which a file is recognised
 
@@ -124,7 +125,13 @@ class _AnswerFile(_LineFile, ABC):
         if self._classes is not answers.classes:
             self._classes = answers.classes
             self._texts = {label: self._format_value(label) for label in answers.classes.tolist()}
-        self._write("".join(self._format_lines(answers)).encode())
+        try:
+            lines = "".join(self._format_lines(answers)).encode("utf-8", "backslashreplace")
+        except (MemoryError, OSError):
+            raise
+        except Exception as error:  # such as a key that has no text
+            raise RecordError(f"its key or label has no text ({error or type(error).__name__})") from error
+        self._write(lines)
 
     @staticmethod
     @abstractmethod
@@ -151,14 +158,14 @@ class JsonLinesSink(_AnswerFile):
 
     @staticmethod
     def _format_value(value: Any) -> str:
-        return json.dumps(value)
+        return json.dumps(value, allow_nan=False)
 
     def _format_lines(self, answers: AnsweredRecords) -> Sequence[str]:
         texts = self._texts
         lines = [
             f'{{"key": {key}, "label": {texts[label]}, "confidence": {confidence!r}, "steps": {steps}, '
             f'"certified": {"true" if certified else "false"}, "late": {"true" if late else "false"}}}\n'
-            for key, label, confidence, steps, certified, late in _answer_rows(answers, json.dumps)
+            for key, label, confidence, steps, certified, late in _answer_rows(answers, self._format_value)
         ]
         if self._proba:
             names = [json.dumps(str(label)) for label in answers.classes.tolist()]
@@ -217,9 +224,10 @@ class DeadLetterFile(_LineFile):
     def write(self, rejected: Sequence[RejectedRecord]) -> None:
         """Append the rejected records."""
         for found in rejected:
-            members = {"line": found.line, "key": _to_plain(found.key), "reason": found.reason, "record": found.record}
+            key = printable_key(found.key)
+            members = {"line": found.line, "key": key, "reason": found.reason, "record": found.record}
             line = json.dumps({name: value for name, value in members.items() if value is not None}, ensure_ascii=False)
-            self._write(line.encode("utf-8", "surrogatepass") + b"\n")
+            self._write(line.encode("utf-8", "backslashreplace") + b"\n")  # an escape of JSON for a surrogate
 
 
 def _answer_rows(answers: AnsweredRecords, format_key: Callable[[Any], str]) -> Iterator[tuple[Any, ...]]:

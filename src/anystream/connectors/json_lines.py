@@ -71,8 +71,12 @@ def _parse_object(line: bytes) -> dict[str, Any]:
         raise ValueError("the line is not UTF-8") from None
     try:
         value, end = _scan(text, 0)
-    except (StopIteration, json.JSONDecodeError, RecursionError):
+    except (StopIteration, json.JSONDecodeError):
         raise ValueError("the line is not JSON") from None
+    except RecursionError:
+        raise ValueError("the line is nested too deeply") from None
+    except ValueError:
+        raise ValueError("the line has a number of too many digits") from None
     if end != len(text):
         raise ValueError("the line has text after its JSON value; put one record on each line")
     if not isinstance(value, dict):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from anystream.runtime.contracts import LabelPollResult, Source
-from anystream.runtime.records import RejectedRecord
+from anystream.runtime.contracts import LabelPollResult, LateLabel, Source
 
 
 class LabelPairs:
-    """The pairs (key, label) of a source; records without a key or label are rejected.
+    """Keys and labels of a source.
 
     Parameters
     ----------
@@ -32,16 +31,12 @@ class LabelPairs:
 
     def poll(self, max_labels: int) -> LabelPollResult:
         """Return the next pairs that are available already."""
-        records, malformed = self._source.poll(max_labels)
-        pairs: list[tuple[Any, Any]] = []
-        rejected = list(malformed)
-        for key, label, offset in zip(records.key.tolist(), records.label, records.offset.tolist(), strict=True):
-            if key is None or label is None:
-                missing = "key" if key is None else "label"
-                rejected.append(RejectedRecord(f"the record has no {missing}", offset, None, key))
-            else:
-                pairs.append((key, label))
-        return LabelPollResult(pairs, rejected)
+        records, rejected = self._source.poll(max_labels)
+        columns = (records.key.tolist(), records.label, records.offset.tolist(), records.line.tolist())
+        labels = [
+            LateLabel(key, label, offset, line or None) for key, label, offset, line in zip(*columns, strict=True)
+        ]
+        return LabelPollResult(labels, rejected)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return the fingerprint of the source."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from anystream.runtime.contracts import AnsweredRecords, LabelPollResult, PollResult
+from anystream.runtime.contracts import AnsweredRecords, LabelPollResult, LateLabel, PollResult
 from anystream.runtime.records import Records, RejectedRecord
 from anystream.runtime.row_hash import check_rows, describe_rows
 
@@ -190,8 +190,9 @@ class MemoryLabels:
     def poll(self, max_labels: int) -> LabelPollResult:
         """Return the next pairs."""
         pairs = self._pairs[self.offset : self.offset + max_labels]
+        labels = [LateLabel(key, label, self.offset + row) for row, (key, label) in enumerate(pairs)]
         self.offset += len(pairs)
-        return LabelPollResult(pairs)
+        return LabelPollResult(labels)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return the number of pairs polled so far, and a hash of them."""

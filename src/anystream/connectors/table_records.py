@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,9 @@ from numpy.typing import NDArray
 
 from anystream.connectors.schema import Schema
 from anystream.runtime.contracts import PollResult
-from anystream.runtime.records import Records, RejectedRecord, shorten
+from anystream.runtime.records import Records, RejectedRecord, printable_key, shorten
+
+_WRITTEN_AS_TEXT = (date, datetime, time, timedelta, Decimal)  # keys of a typed table
 
 
 def encode_records(
@@ -19,10 +23,12 @@ def encode_records(
     offset: NDArray[np.int64],
     *,
     default_key: NDArray[Any],
-    line: Callable[[int], int | None],
+    line: NDArray[np.int64] | None = None,
     show: Callable[[int], str],
 ) -> PollResult:
     """Return the well-formed records of a table, and the malformed ones with the reason.
+
+    If a cell is malformed in a way that nobody thought of, the table is halved until its record is found.
 
     Parameters
     ----------
@@ -34,9 +40,44 @@ def encode_records(
         Where each record begins in its source.
     default_key : array of shape (n_records,)
         Keys for a table without the schema's key column.
-    line, show : callable
-        Return the line number, if there is one, and the text of a record from its row.
+    line : array of shape (n_records,), optional
+        Line number of each record.
+    show : callable
+        Return the text of a record from its row.
     """
+    n = len(offset)
+    lines = np.zeros(n, dtype=np.int64) if line is None else line
+    try:
+        return _encode(schema, table, offset, default_key, lines, show)
+    except (MemoryError, OSError):
+        raise
+    except Exception as error:
+        if n == 1:
+            reason = f"the record cannot be read: {error or type(error).__name__}"
+            return PollResult(Records.empty(schema.n_features), [_reject(reason, offset[0], lines[0], None, show, 0)])
+        halves = [
+            encode_records(
+                schema,
+                {name: cells[rows] for name, cells in table.items()},
+                offset[rows],
+                default_key=default_key[rows],
+                line=lines[rows],
+                show=lambda row, first=rows.start: show(first + row),  # type: ignore[misc]  # `first` has a default
+            )
+            for rows in (slice(0, n // 2), slice(n // 2, n))
+        ]
+        rejected = [found for half in halves for found in half.rejected]
+        return PollResult(Records.concatenate([half.records for half in halves]), rejected)
+
+
+def _encode(
+    schema: Schema,
+    table: Mapping[str, Sequence[Any]],
+    offset: NDArray[np.int64],
+    default_key: NDArray[Any],
+    line: NDArray[np.int64],
+    show: Callable[[int], str],
+) -> PollResult:
     n = len(offset)
     features, errors = schema.encode(table, n)
     labels, times, keys = (
@@ -45,19 +86,21 @@ def encode_records(
     label = None if labels is None else schema.encode_labels(labels, errors)
     arrival = None if times is None else schema.encode_times(times, errors)
     key = default_key if keys is None else _to_array(keys)
-    records = Records.from_features(features, key=key, offset=offset, arrival=arrival, label=label)
+    records = Records.from_features(features, key=key, offset=offset, line=line, arrival=arrival, label=label)
     if not errors:
         return PollResult(records)
-    rejected = [
-        RejectedRecord(reason, int(offset[row]), line(row), key[row], shorten(show(row)))
-        for row, reason in sorted(errors.items())
-    ]
+    rejected = [_reject(reason, offset[row], line[row], key[row], show, row) for row, reason in sorted(errors.items())]
     valid = np.ones(n, dtype=np.bool_)
     valid[list(errors)] = False
     return PollResult(records.take(valid), rejected)
 
 
 def _to_array(cells: Sequence[Any]) -> NDArray[Any]:
-    keys = np.empty(len(cells), dtype=object)
-    keys[:] = cells
-    return keys
+    keys = (str(cell) if isinstance(cell, _WRITTEN_AS_TEXT) else cell for cell in cells)
+    return np.fromiter(keys, dtype=object, count=len(cells))
+
+
+def _reject(
+    reason: str, offset: np.int64, line: np.int64, key: Any, show: Callable[[int], str], row: int
+) -> RejectedRecord:
+    return RejectedRecord(reason, int(offset), int(line) or None, printable_key(key), shorten(show(row)))

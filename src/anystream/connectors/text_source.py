@@ -67,7 +67,7 @@ class TextSource(ABC):
             table,
             np.array([line.offset for line in kept], dtype=np.int64),
             default_key=np.array([line.number for line in kept], dtype=np.int64),
-            line=lambda row: kept[row].number,
+            line=np.array([line.number for line in kept], dtype=np.int64),
             show=lambda row: _decode(kept[row].text),
         )
         return PollResult(records, sorted([*too_long, *malformed, *invalid], key=lambda rejected: rejected.offset))

@@ -15,6 +15,7 @@ from anystream.anytime.budget import Budget
 from anystream.anytime.errors import RecordError
 from anystream.runtime.clock import Clock
 from anystream.runtime.delivery import Delivery
+from anystream.runtime.label_intake import LabelIntake
 from anystream.runtime.learner import Learner
 from anystream.runtime.records import Records
 from anystream.runtime.schedulers.contract import Scheduler
@@ -47,6 +48,8 @@ class BatchClassifier:
         Decides on second rounds, and observes the answers.
     delivery : Delivery
         Where answers and rejected records go.
+    label_intake : LabelIntake
+        Where classified records go next, to be learned.
     clock : Clock
         The time.
     stop : StopToken
@@ -54,11 +57,18 @@ class BatchClassifier:
     """
 
     def __init__(
-        self, learner: Learner, scheduler: Scheduler, delivery: Delivery, clock: Clock, stop: StopToken
+        self,
+        learner: Learner,
+        scheduler: Scheduler,
+        delivery: Delivery,
+        label_intake: LabelIntake,
+        clock: Clock,
+        stop: StopToken,
     ) -> None:
         self._learner = learner
         self._scheduler = scheduler
         self._delivery = delivery
+        self._label_intake = label_intake
         self._clock = clock
         self._stop = stop
 
@@ -75,7 +85,7 @@ class BatchClassifier:
         except RecordError as error:
             return self._classify_halves(batch, steps, until, error)
         self._scheduler.observe(batch, answer, now)
-        self._delivery.deliver(batch, answer, model.classes_, now)
+        self._label_intake.match(self._delivery.deliver(batch, answer, model.classes_, now))
         return work
 
     def classify_once(self, batch: Records, steps: int | None, until: float) -> Work:
@@ -85,7 +95,7 @@ class BatchClassifier:
             answer, work = _classify(model, batch.features, self._budget(steps, until))
         except RecordError as error:
             return self._classify_halves(batch, steps, until, error)
-        self._delivery.deliver(batch, answer, model.classes_, self._clock.now())
+        self._label_intake.match(self._delivery.deliver(batch, answer, model.classes_, self._clock.now()))
         return work
 
     def _classify_halves(self, batch: Records, steps: int | None, until: float, error: RecordError) -> Work:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.runtime.records import Records, RejectedRecord
+from anystream.runtime.records import Records, RejectedRecord, printable_key, show_value
 
 
 class PollResult(NamedTuple):
@@ -128,7 +128,11 @@ class Sink(Durable, Protocol):
     """A destination of answers: each is written once in an undisturbed run, in the order in which they are given."""
 
     def write(self, answers: AnsweredRecords) -> None:
-        """Write answers; they are safe after the next `flush`."""
+        """Write answers; they are safe after the next `flush`.
+
+        Raise `RecordError`, and write none of them, if one of the answers cannot be encoded: the engine then searches
+        for it, sends its record to the dead letters and writes the others.
+        """
 
 
 class DeadLetters(Durable, Protocol):
@@ -138,10 +142,36 @@ class DeadLetters(Durable, Protocol):
         """Write rejected records; they are safe after the next `flush`."""
 
 
-class LabelPollResult(NamedTuple):
-    """What a label source had ready: pairs (key, label), and malformed label records with the reason."""
+class LateLabel(NamedTuple):
+    """A label that arrives after its record.
 
-    labels: Sequence[tuple[Any, Any]]
+    Parameters
+    ----------
+    key : object
+        The key of the record.
+    label : object
+        Its class.
+    offset : int
+        Where the label begins in its source; -1 if that is unknown.
+    line : int, optional
+        Its line number, from 1, if it came from lines of text.
+    """
+
+    key: Any
+    label: Any
+    offset: int = -1
+    line: int | None = None
+
+    def reject(self, reason: str) -> RejectedRecord:
+        """Return the label as a rejected record."""
+        shown = f"{show_value(self.key)}: {show_value(self.label)}"
+        return RejectedRecord(reason, self.offset, self.line, printable_key(self.key), shown)
+
+
+class LabelPollResult(NamedTuple):
+    """What a label source had ready: labels, and malformed label records with the reason."""
+
+    labels: Sequence[LateLabel]
     rejected: Sequence[RejectedRecord] = ()
 
 

@@ -1,4 +1,4 @@
-"""Delivery of answers, dead letters and labels: where every record of a run ends."""
+"""Delivery of answers and dead letters: where every record of a run ends."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream.anytime.answer import Answer
-from anystream.runtime.contracts import AnsweredRecords, DeadLetters, LabelPollResult, Sink
-from anystream.runtime.label_matcher import LabelMatcher
-from anystream.runtime.learner import Learner
+from anystream.anytime.errors import RecordError
+from anystream.runtime.contracts import AnsweredRecords, DeadLetters, Sink
 from anystream.runtime.records import Records, RejectedRecord
 from anystream.runtime.summary import Summary
 
@@ -27,7 +26,7 @@ class BadRecordError(ValueError):
 
 
 class Delivery:
-    """Writes answers and dead letters, passes labelled records to the learner, and counts all of them.
+    """Writes answers and dead letters, and counts them.
 
     Parameters
     ----------
@@ -35,10 +34,6 @@ class Delivery:
         Where answers are written.
     dead_letters : DeadLetters or None
         Where rejected records are written; None only counts them.
-    learner : Learner
-        The learner of labelled records.
-    matcher : LabelMatcher or None
-        Where records wait for their labels; None if labels only come with their records.
     summary : Summary
         The account of the run.
     strict : bool
@@ -49,16 +44,12 @@ class Delivery:
         self,
         sink: Sink,
         dead_letters: DeadLetters | None,
-        learner: Learner,
-        matcher: LabelMatcher | None,
         summary: Summary,
         *,
         strict: bool,
     ) -> None:
         self._sink = sink
         self._dead_letters = dead_letters
-        self._learner = learner
-        self._matcher = matcher
         self._summary = summary
         self._strict = strict
         self._flushed_at = -np.inf
@@ -66,29 +57,31 @@ class Delivery:
 
     # -- records -----------------------------------------------------------------------------------------------------
 
-    def deliver(self, records: Records, answer: Answer, classes: NDArray[Any], now: float) -> None:
-        """Write the answers, count them, and pass records whose label is known to the learner."""
+    def deliver(self, records: Records, answer: Answer, classes: NDArray[Any], now: float) -> Records:
+        """Write the answers and count them; return the records without those whose answer the sink cannot encode.
+
+        If the sink refuses the batch, it is halved until the records at fault are found; they are rejected.
+        """
         waited_s, late = now - records.arrival, now > records.deadline
-        self._sink.write(
-            AnsweredRecords(
-                records.key, answer.labels, answer.proba, classes, answer.steps, answer.certified, waited_s, late
+        try:
+            self._sink.write(
+                AnsweredRecords(
+                    records.key, answer.labels, answer.proba, classes, answer.steps, answer.certified, waited_s, late
+                )
             )
-        )
+        except RecordError as error:
+            if len(records) == 1:
+                self.reject(records.reject(f"the answer cannot be written: {error}"))
+                return records.take(slice(0, 0))
+            half = len(records) // 2
+            halves = [
+                self.deliver(records.take(rows), _take_answers(answer, rows), classes, now)
+                for rows in (slice(half), slice(half, None))
+            ]
+            return Records.concatenate(halves)
         self._unflushed = True
-        has_label = records.label != None  # noqa: E711  compared element by element
-        self._count(records, answer, has_label, waited_s, late)
-        if not self._learner.learns:
-            return
-        if self._matcher is not None:
-            labelled, evicted = self._matcher.match_records(records)
-            from_source = len(labelled) - int(np.count_nonzero(has_label))
-            self._summary.labels_matched += from_source
-            self._summary.unlabelled_evicted += evicted
-            self._count_pending(self._matcher)
-            self._learner.submit(labelled)
-        elif has_label.any():
-            rows = np.flatnonzero(has_label)
-            self._learner.submit([(records.features[row], records.label[row]) for row in rows])
+        self._count(records, answer, waited_s, late)
+        return records
 
     def reject(self, rejected: Sequence[RejectedRecord]) -> None:
         """Count records that could not be read or classified, and dead-letter them; a strict run raises instead."""
@@ -111,21 +104,19 @@ class Delivery:
 
     # -- labels ------------------------------------------------------------------------------------------------------
 
-    def match_labels(self, polled: LabelPollResult) -> None:
-        """Match labels with their records, and dead-letter malformed label records; a strict run raises instead."""
-        assert self._matcher is not None
-        if polled.rejected:
-            rejected = [found._replace(reason=f"label source: {found.reason}") for found in polled.rejected]
+    def reject_labels(self, rejected: Sequence[RejectedRecord]) -> None:
+        """Count malformed records of the label source, and dead-letter them; a strict run raises instead."""
+        rejected = [found._replace(reason=f"label source: {found.reason}") for found in rejected]
+        self._raise_if_strict(rejected)
+        self._summary.add_rejected_labels(rejected)
+        self.dead_letter(rejected)
+
+    def reject_unlearned(self, rejected: Sequence[RejectedRecord]) -> None:
+        """Count classified records that could not be learned, and dead-letter a copy; a strict run raises instead."""
+        if rejected:
             self._raise_if_strict(rejected)
-            self._summary.add_rejected_labels(rejected)
+            self._summary.add_unlearned(rejected)
             self.dead_letter(rejected)
-        if polled.labels:
-            labelled, evicted = self._matcher.match_labels(polled.labels)
-            self._summary.labels_received += len(polled.labels)
-            self._summary.labels_matched += len(labelled)
-            self._summary.labels_evicted += evicted
-            self._count_pending(self._matcher)
-            self._learner.submit(labelled)
 
     # -- making it safe ----------------------------------------------------------------------------------------------
 
@@ -169,7 +160,6 @@ class Delivery:
         self,
         records: Records,
         answer: Answer,
-        has_label: NDArray[np.bool_],
         waited_s: NDArray[np.float64],
         late: NDArray[np.bool_],
     ) -> None:
@@ -180,16 +170,17 @@ class Delivery:
         summary.steps += int(answer.steps.sum())
         summary.certified += int(np.count_nonzero(answer.certified))
         summary.add_waits(waited_s)
+        has_label = records.label != None  # noqa: E711  compared element by element
         if has_label.any():
             right = has_label & (records.label == answer.labels)
             summary.judged += int(np.count_nonzero(has_label))
             summary.right += int(np.count_nonzero(right))
             summary.right_on_time += int(np.count_nonzero(right & ~late))
 
-    def _count_pending(self, matcher: LabelMatcher) -> None:
-        self._summary.labels_pending = matcher.pending_labels
-        self._summary.unlabelled_pending = matcher.pending_records
-
     def _raise_if_strict(self, rejected: Sequence[RejectedRecord]) -> None:
         if self._strict:
             raise BadRecordError(rejected[0])
+
+
+def _take_answers(answer: Answer, rows: slice) -> Answer:
+    return Answer(answer.labels[rows], answer.proba[rows], answer.steps[rows], answer.certified[rows], answer.elapsed_s)

@@ -17,10 +17,11 @@ from anystream.runtime.clock import Clock, RealClock
 from anystream.runtime.contracts import DeadLetters, LabelSource, Sink, Source
 from anystream.runtime.delivery import Delivery
 from anystream.runtime.intake import Intake
+from anystream.runtime.label_intake import LabelIntake
 from anystream.runtime.label_matcher import LabelMatcher
 from anystream.runtime.learner import FrozenModel, Learner
 from anystream.runtime.queue import RecordQueue
-from anystream.runtime.record_checks import RecordChecks
+from anystream.runtime.record_checks import MAX_TEXT, RecordChecks
 from anystream.runtime.records import Records
 from anystream.runtime.run_state import RunState
 from anystream.runtime.schedulers.contract import BatchPlan, Scheduler, SchedulerContext
@@ -30,7 +31,6 @@ from anystream.runtime.summary import Summary
 from anystream.runtime.warm_up import measure_step_cost
 
 _MAX_IDLE_S = 0.02  # maximum time that an idle engine waits for its source before it looks for labels and `stop` again
-_MAX_LABELS = 4096  # maximum number of labels taken at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,8 @@ class Engine:
         Seconds that a batch should take: the engine reacts to new records at this interval.
     max_records : int, default=16384
         Maximum number of records in a batch.
+    max_text : int, default=1000
+        Maximum number of characters in a key or label; a record with a longer one is rejected.
     strict : bool, default=False
         Raise `BadRecordError` at the first record that cannot be read or classified, or label record that cannot be
         read, instead of continuing with the next.
@@ -138,6 +140,7 @@ class Engine:
         clock: Clock | None = None,
         batch_s: float = 0.004,
         max_records: int = 16_384,
+        max_text: int = MAX_TEXT,
         strict: bool = False,
         observer: Callable[[Turn], None] | None = None,
     ) -> None:
@@ -161,23 +164,21 @@ class Engine:
         self._max_records = max_records
         self._observer = observer
         self._stop = StopToken()
-        self._delivery = Delivery(
-            sink,
-            dead_letters,
-            self.learner,
-            None if labels is None else self.matcher,
-            self.summary,
-            strict=strict,
-        )
+        self._delivery = Delivery(sink, dead_letters, self.summary, strict=strict)
+        self.learner.report_to(self._delivery.reject_unlearned)
+        checks = RecordChecks.from_model(self.learner.model, learns=self.learner.learns, max_text=max_text)
+        self._label_intake = LabelIntake(labels, self.matcher, checks, self.learner, self._delivery, self.summary)
         self._intake = Intake(
             source,
             self.queue,
-            RecordChecks.from_model(self.learner.model),
+            checks,
             self._delivery,
             self.summary,
             within_s=math.inf if within_s is None else within_s,
         )
-        self._classifier = BatchClassifier(self.learner, self.scheduler, self._delivery, self.clock, self._stop)
+        self._classifier = BatchClassifier(
+            self.learner, self.scheduler, self._delivery, self._label_intake, self.clock, self._stop
+        )
         self._writer = None if checkpoint is None else CheckpointWriter(checkpoint, self._delivery.sync)
         self._resumed = False
         self._saved_at, self._saved_answers = 0.0, 0
@@ -199,8 +200,8 @@ class Engine:
                 self._turn()
             while len(self.queue):
                 self._turn(ending=True)
-            while self._take_labels():
-                pass
+            if self.source.done:
+                self._label_intake.finish()
             self.learner.close()
             self._delivery.flush(self.clock.now())
             if self._writer is None:
@@ -252,7 +253,7 @@ class Engine:
         began = self.clock.now()
         n_taken, evicted = (0, Records.empty()) if ending else self._intake.take(began)
         evicted_s = self._finish_evicted(evicted, began) if len(evicted) else 0.0
-        n_taken += self._take_labels()
+        n_taken += self._label_intake.take()
         plan, batch_size = self._classify_batch(began, evicted_s)
         self.learner.update(self.summary.answered)
         self._save_if_due()
@@ -276,13 +277,6 @@ class Engine:
         seconds = self.clock.now() - began
         self.cost.update(work.records, work.steps, seconds, calls=work.calls)
         return seconds
-
-    def _take_labels(self) -> int:
-        if self.labels is None:
-            return 0
-        polled = self.labels.poll(_MAX_LABELS)
-        self._delivery.match_labels(polled)
-        return len(polled.labels) + len(polled.rejected)
 
     def _classify_batch(self, began: float, evicted_s: float) -> tuple[BatchPlan | None, int]:
         """Classify the batch that the scheduler plans; its cost is the turn without evicted records."""

@@ -15,8 +15,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from anystream.runtime.labelled import LabelledRecord, pack_labelled, unpack_labelled
+from anystream.model_file import ModelFileError
+from anystream.runtime.packed_records import pack_records, unpack_records
+from anystream.runtime.records import Records, RejectedRecord
+
+Report = Callable[[Sequence[RejectedRecord]], None]
+"""Takes records that the model could not learn."""
 
 
 class Learner(Protocol):
@@ -40,11 +46,17 @@ class Learner(Protocol):
         `answered` is the number of records classified so far.
         """
 
-    def submit(self, labelled: Sequence[LabelledRecord]) -> None:
-        """Take labelled records to learn."""
+    def report_to(self, report: Report) -> None:
+        """Call `report` for records that the model cannot learn: from `update`, `state` or `close`, in their thread."""
+
+    def submit(self, records: Records) -> None:
+        """Take records to learn; all of them have a label."""
 
     def update(self, answered: int) -> None:
-        """Learn if it is time, and raise what went wrong in the background; called after every batch."""
+        """Learn if it is time, report what could not be learned, and raise any error that is not about a record.
+
+        Called after every batch.
+        """
 
     def state(self) -> tuple[Any, dict[str, Any]]:
         """Return the model, and for a checkpoint what is not in it: labelled records and the number learned so far.
@@ -82,7 +94,10 @@ class FrozenModel:
         """Return None: the model never changes."""
         return None
 
-    def submit(self, labelled: Sequence[LabelledRecord]) -> None:
+    def report_to(self, report: Report) -> None:
+        """Do nothing: there is nothing to report."""
+
+    def submit(self, records: Records) -> None:
         """Ignore labels."""
 
     def update(self, answered: int) -> None:
@@ -121,7 +136,8 @@ class InlineLearner:
         self.model = model
         self.every = every
         self.learned = 0
-        self._unlearned: list[LabelledRecord] = []
+        self._unlearned: list[Records] = []
+        self._report: Report = _ignore
         self._snapshot: Any = None  # of the model as it is, once a checkpoint needed one
         self._next_update = every  # at this number of answers
 
@@ -129,9 +145,14 @@ class InlineLearner:
         """Return the number of records to the next multiple of `every`."""
         return self._distance_to_update(answered)
 
-    def submit(self, labelled: Sequence[LabelledRecord]) -> None:
+    def report_to(self, report: Report) -> None:
+        """Call `report` for records that the model cannot learn."""
+        self._report = report
+
+    def submit(self, records: Records) -> None:
         """Keep labelled records until the next update."""
-        self._unlearned.extend(labelled)
+        if len(records):
+            self._unlearned.append(records)
 
     def update(self, answered: int) -> None:
         """Learn if `every` records were classified since the last update."""
@@ -147,7 +168,7 @@ class InlineLearner:
 
     def restore(self, state: dict[str, Any], answered: int) -> None:
         """Continue from the second part of a `state`."""
-        self._unlearned = unpack_labelled(state)
+        self.submit(unpack_records(state))
         self.learned = state["learned"]
         self._next_update = answered + self._distance_to_update(answered)
 
@@ -159,11 +180,14 @@ class InlineLearner:
         return self.every - answered % self.every
 
     def _learn(self) -> None:
-        if self._unlearned:
-            self._snapshot = None
-            _partial_fit(self.model, self._unlearned)
-            self.learned += len(self._unlearned)
-            self._unlearned = []
+        records = _concatenate(self._unlearned)
+        if len(records) == 0:
+            return
+        self._snapshot = None
+        rejected = _learn_each_part(self.model, records)
+        self.learned += len(records) - len(rejected)
+        self._unlearned = []
+        self._report(rejected)
 
 
 class BackgroundLearner:
@@ -192,7 +216,9 @@ class BackgroundLearner:
         self._share = share
         self._lock = threading.Lock()  # over the snapshot and the unlearned records, which a checkpoint reads together
         self._wake = threading.Event()
-        self._unlearned: list[LabelledRecord] = []  # not in the published snapshot
+        self._unlearned: list[Records] = []  # not in the published snapshot
+        self._rejected: list[RejectedRecord] = []  # not reported yet
+        self._report: Report = _ignore
         self._closing = False
         self._error: BaseException | None = None
         self.learned = 0
@@ -208,28 +234,38 @@ class BackgroundLearner:
         """Return None: a new snapshot may be used at any time."""
         return None
 
-    def submit(self, labelled: Sequence[LabelledRecord]) -> None:
+    def report_to(self, report: Report) -> None:
+        """Call `report` for records that the model cannot learn."""
+        self._report = report
+
+    def submit(self, records: Records) -> None:
         """Pass labelled records to the thread."""
-        if labelled:
+        if len(records):
             with self._lock:
-                self._unlearned.extend(labelled)
+                self._unlearned.append(records)
             self._wake.set()
 
     def update(self, answered: int) -> None:
-        """Raise the error that ended the thread, if there is one."""
+        """Report what the thread could not learn, and raise the error that ended it, if there is one."""
+        with self._lock:
+            rejected, self._rejected = self._rejected, []
+        self._report(rejected)
         if self._error is not None:
             raise self._error
 
     def state(self) -> tuple[Any, dict[str, Any]]:
         """Return the last snapshot, and the labelled records that are not in it."""
         with self._lock:
-            return self._published, _pack_state(self._unlearned, self.learned)
+            published, unlearned, learned = self._published, list(self._unlearned), self.learned
+            rejected, self._rejected = self._rejected, []
+        self._report(rejected)
+        return published, _pack_state(unlearned, learned)
 
     def restore(self, state: dict[str, Any], answered: int) -> None:
         """Continue from the second part of a `state`."""
         with self._lock:
             self.learned = state["learned"]
-        self.submit(unpack_labelled(state))
+        self.submit(unpack_records(state))
 
     def close(self) -> None:
         """Learn the rest and end the thread."""
@@ -244,9 +280,9 @@ class BackgroundLearner:
                 self._wake.wait()
                 self._wake.clear()
                 with self._lock:
-                    labelled = list(self._unlearned)
-                if labelled:
-                    self._learn(labelled)
+                    parts = list(self._unlearned)
+                if parts:
+                    self._learn(parts)
                 if self._closing and not self._unlearned:
                     return
                 if self._closing or self._unlearned:
@@ -254,21 +290,31 @@ class BackgroundLearner:
         except BaseException as error:  # raised again by `update`, in the engine's thread
             self._error = error
 
-    def _learn(self, labelled: list[LabelledRecord]) -> None:
+    def _learn(self, parts: list[Records]) -> None:
         started = time.monotonic()
-        _partial_fit(self._learning, labelled)
+        records = _concatenate(parts)
+        rejected = _learn_each_part(self._learning, records)
         snapshot = self._learning.snapshot()
         with self._lock:
             self._published = snapshot
-            del self._unlearned[: len(labelled)]
-            self.learned += len(labelled)
+            del self._unlearned[: len(parts)]
+            self._rejected += rejected
+            self.learned += len(records) - len(rejected)
         if not self._closing:
             pause_s = (time.monotonic() - started) * (1.0 / self._share - 1.0)
             _sleep_unless(lambda: self._closing, pause_s)
 
 
-def _pack_state(unlearned: Sequence[LabelledRecord], learned: int) -> dict[str, Any]:
-    return pack_labelled(unlearned) | {"learned": learned}
+def _ignore(rejected: Sequence[RejectedRecord]) -> None:
+    pass
+
+
+def _concatenate(parts: list[Records]) -> Records:
+    return Records.concatenate(parts) if parts else Records.empty()
+
+
+def _pack_state(unlearned: list[Records], learned: int) -> dict[str, Any]:
+    return pack_records(_concatenate(unlearned)) | {"learned": learned}
 
 
 def _sleep_unless(closing: Callable[[], bool], seconds: float) -> None:
@@ -277,5 +323,28 @@ def _sleep_unless(closing: Callable[[], bool], seconds: float) -> None:
         time.sleep(min(left_s, 0.02))
 
 
-def _partial_fit(model: Any, labelled: Sequence[LabelledRecord]) -> None:
-    model.partial_fit(np.array([x for x, _ in labelled]), np.array([label for _, label in labelled]))
+def _learn_each_part(model: Any, records: Records) -> list[RejectedRecord]:
+    """Learn records in order; return those that the model cannot learn, with the reason.
+
+    If learning fails, the records are halved until those at fault are found. An error that is not about records, such
+    as a full memory or a damaged model, is raised.
+    """
+    if len(records) == 0:
+        return []
+    try:
+        model.partial_fit(records.features, _label_array(records.label))
+    except (MemoryError, OSError, ModelFileError):
+        raise
+    except Exception as error:
+        if len(records) == 1:
+            return records.reject(f"the record cannot be learned: {error or type(error).__name__}")
+        half = len(records) // 2
+        first = _learn_each_part(model, records.take(slice(half)))
+        return first + _learn_each_part(model, records.take(slice(half, None)))
+    return []
+
+
+def _label_array(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return texts as objects, because an array of texts takes the width of the longest for each of them."""
+    values = labels.tolist()
+    return labels if all(isinstance(value, str) for value in values) else np.array(values)

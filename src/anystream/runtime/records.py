@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -71,6 +72,30 @@ def shorten(text: str) -> str:
     return text[:_MAX_SHOWN]
 
 
+def show_value(value: Any) -> str:
+    """Return the source text of any value, shortened; never raises, not even for values nested too deeply to print.
+
+    Examples
+    --------
+    >>> show_value("a" * 100)
+    "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."
+    """
+    try:
+        text = repr(value[:_MAX_SHOWN] if isinstance(value, str) else value)
+    except (RecursionError, ValueError):  # ValueError: an integer of thousands of digits
+        return f"a value of type {type(value).__name__} that is too long to show"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def printable_key(key: Any) -> Any:
+    """Return a key as dead letters and checkpoints can hold it: None, a number, or a text that is not too long."""
+    if isinstance(key, np.generic):
+        key = key.item()
+    if key is None or isinstance(key, bool | int) or (isinstance(key, float) and math.isfinite(key)):
+        return key
+    return shorten(key.encode("utf-8", "backslashreplace").decode()) if isinstance(key, str) else show_value(key)
+
+
 @dataclass(slots=True, eq=False)
 class Records:
     """Records in columns: row i of every column belongs to record i.
@@ -85,6 +110,8 @@ class Records:
         See `Record`.
     offset : array of shape (n,), int64
         Where each record begins in its source: seek there to read it again.
+    line : array of shape (n,), int64
+        Line number of each record, from 1, if it came from lines of text; otherwise 0.
     arrival, deadline : array of shape (n,)
         See `Record`.
     label : array of shape (n,), object
@@ -96,6 +123,7 @@ class Records:
     key: NDArray[Any]
     features: NDArray[np.float64]
     offset: NDArray[np.int64]
+    line: NDArray[np.int64]
     arrival: NDArray[np.float64]
     deadline: NDArray[np.float64]
     label: NDArray[Any]
@@ -108,6 +136,7 @@ class Records:
         *,
         key: ArrayLike | None = None,
         offset: ArrayLike | None = None,
+        line: ArrayLike | None = None,
         arrival: ArrayLike | None = None,
         deadline: ArrayLike | None = None,
         label: Sequence[Any] | NDArray[Any] | None = None,
@@ -119,9 +148,10 @@ class Records:
         n = len(rows)
         offsets = np.arange(n, dtype=np.int64) if offset is None else np.asarray(offset, dtype=np.int64)
         records = cls(
-            key=offsets if key is None else np.asarray(key),
+            key=offsets if key is None else _as_keys(key),
             features=rows,
             offset=offsets,
+            line=np.zeros(n, dtype=np.int64) if line is None else np.asarray(line, dtype=np.int64),
             arrival=np.full(n, np.nan) if arrival is None else np.asarray(arrival, dtype=np.float64),
             deadline=np.full(n, np.nan) if deadline is None else np.asarray(deadline, dtype=np.float64),
             label=np.full(n, None, dtype=object) if label is None else _as_objects(label),
@@ -159,17 +189,33 @@ class Records:
 
     def reject(self, reason: str) -> list[RejectedRecord]:
         """Return all of these records as rejected, for one reason."""
-        rows = zip(self.offset.tolist(), self.key.tolist(), self.features.tolist(), strict=True)
-        return [RejectedRecord(reason, offset, None, key, shorten(str(x))) for offset, key, x in rows]
+        rows = zip(self.offset.tolist(), self.line.tolist(), self.key.tolist(), self.features.tolist(), strict=True)
+        return [
+            RejectedRecord(reason, offset, line or None, printable_key(key), shorten(str(x)))
+            for offset, line, key, x in rows
+        ]
+
+    def with_labels(self, labels: Sequence[Any]) -> Records:
+        """Return the same records with other labels."""
+        return replace(self, label=_as_objects(labels))
 
 
 _COLUMNS = tuple(field.name for field in fields(Records))
 
 
+def _as_keys(keys: ArrayLike) -> NDArray[Any]:
+    """Return integers as an array of integers, anything else as objects: the width of a text costs nobody else."""
+    given = keys if isinstance(keys, np.ndarray | list | tuple) else np.asarray(keys)
+    if not isinstance(given, np.ndarray):
+        if not all(type(key) is int and abs(key) < 2**63 for key in given):
+            return _as_objects(given)
+        given = np.asarray(given, dtype=np.int64)
+    return given if given.dtype.kind in "iuO" else _as_objects(given)
+
+
 def _as_objects(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
-    out = np.empty(len(values), dtype=object)
-    out[:] = values if not isinstance(values, np.ndarray) else values.tolist()  # Python objects, not NumPy scalars
-    return out
+    plain = values.tolist() if isinstance(values, np.ndarray) else values  # Python objects, not NumPy scalars
+    return np.fromiter(plain, dtype=object, count=len(values))
 
 
 def _concatenate(columns: list[NDArray[Any]]) -> NDArray[Any]:

@@ -14,7 +14,9 @@ from anystream.runtime.contracts import PollResult, Source
 from anystream.runtime.records import Records, RejectedRecord
 
 Schedule = Callable[[int, Records], NDArray[np.float64]]
-"""Returns the seconds after the start at which records arrive, from the number of the first one and the records."""
+"""Returns the seconds after the start at which records arrive, from the number of the first one and the records.
+
+NaN rejects a record."""
 
 _READ_AHEAD = 512  # records read from the source at a time
 
@@ -42,7 +44,7 @@ def at_times(arrival_times_s: ArrayLike) -> Schedule:
 def as_recorded(speed: float = 1.0) -> Schedule:
     """Return a schedule with the intervals of the recorded times, divided by `speed`.
 
-    A recorded time before that of the previous record counts as equal to it.
+    A recorded time before that of the previous record counts as equal to it. Records without one are rejected.
     """
     if not speed > 0.0:
         raise ValueError(f"speed is {speed}; use a positive factor")
@@ -50,13 +52,12 @@ def as_recorded(speed: float = 1.0) -> Schedule:
 
     def schedule(first: int, records: Records) -> NDArray[np.float64]:
         nonlocal start, last
-        recorded = records.arrival
-        if np.isnan(recorded).any():
-            raise ValueError("a record has no recorded time; name the column that holds it")
-        if math.isnan(start):
-            start = last = float(recorded[0])
-        recorded = np.maximum.accumulate(np.maximum(recorded, last))
-        last = float(recorded[-1])
+        recorded, known = records.arrival.copy(), ~np.isnan(records.arrival)
+        if known.any():
+            if math.isnan(start):
+                start = last = float(recorded[known][0])
+            recorded[known] = np.maximum.accumulate(np.maximum(recorded[known], last))
+            last = float(recorded[known][-1])
         return (recorded - start) / speed
 
     return schedule
@@ -148,10 +149,14 @@ class Replay:
         n_ahead = len(self._ahead)
         while n_ahead < max_records and not self._source.done and not (parts and parts[-1].arrival[-1] > now):
             records, rejected = self._source.poll(_READ_AHEAD)
-            self._rejected.extend(rejected)
+            if len(records):
+                records.arrival = self._start + self._schedule(self._n_read, records)
+            untimed = np.isnan(records.arrival)
+            rejected = [*rejected, *records.take(untimed).reject("the record has no time; give it in the time column")]
+            self._rejected.extend(sorted(rejected, key=lambda found: found.offset))
+            records = records.take(~untimed) if untimed.any() else records
             if len(records) == 0:
                 break
-            records.arrival = self._start + self._schedule(self._n_read, records)
             self._n_read += len(records)
             n_ahead += len(records)
             parts.append(records)

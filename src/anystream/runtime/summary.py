@@ -49,12 +49,20 @@ class Summary:
     labels_matched, labels_evicted, labels_pending : int
         Of them, those that were matched with their record; those that were dropped before their record came; those that
         still wait for it.
+    labels_duplicated : int
+        Of the dropped and waiting ones, those whose key had another label before.
+    labels_unread : bool
+        Whether the label source had not ended when it was read last.
     labels_rejected : int
         Label records that could not be read. They go to the dead letters, but are not records of the stream.
     first_bad_labels : list of str
         Where the first few of them are, and why.
     unlabelled_evicted, unlabelled_pending : int
         Classified records whose label did not come before they were dropped; those that still wait for it.
+    learning_rejected : int
+        Classified records with a label that the model could not learn. A copy of them goes to the dead letters.
+    first_bad_learning : list of str
+        Where the first few of them are, and why.
     checkpoints_failed : int
         Checkpoints that could not be saved.
     checkpoint_error : str
@@ -79,10 +87,14 @@ class Summary:
     labels_matched: int = 0
     labels_evicted: int = 0
     labels_pending: int = 0
+    labels_duplicated: int = 0
+    labels_unread: bool = False
     labels_rejected: int = 0
     first_bad_labels: list[str] = field(default_factory=list)
     unlabelled_evicted: int = 0
     unlabelled_pending: int = 0
+    learning_rejected: int = 0
+    first_bad_learning: list[str] = field(default_factory=list)
     checkpoints_failed: int = 0
     checkpoint_error: str = ""
     _waits: NDArray[np.int64] = field(default_factory=lambda: np.zeros(_BINS, dtype=np.int64), repr=False)
@@ -101,6 +113,11 @@ class Summary:
         """Count label records that could not be read."""
         self.labels_rejected += len(rejected)
         _describe_first(rejected, self.first_bad_labels)
+
+    def add_unlearned(self, rejected: Sequence[RejectedRecord]) -> None:
+        """Count records that the model could not learn."""
+        self.learning_rejected += len(rejected)
+        _describe_first(rejected, self.first_bad_learning)
 
     def add_waits(self, waited_s: NDArray[np.float64]) -> None:
         """Count waiting times."""
@@ -144,6 +161,9 @@ class Summary:
             figures |= {name: getattr(self, name) for name in _LABEL_COUNTS}
         if self.first_bad_labels:
             figures["first_bad_labels"] = self.first_bad_labels
+        if self.learning_rejected:
+            figures["learning_rejected"] = self.learning_rejected
+            figures["first_bad_learning"] = self.first_bad_learning
         if self.checkpoints_failed:
             figures |= {"checkpoints_failed": self.checkpoints_failed, "checkpoint_error": self.checkpoint_error}
         return figures
@@ -169,6 +189,8 @@ _LABEL_COUNTS = (
     "labels_matched",
     "labels_evicted",
     "labels_pending",
+    "labels_duplicated",
+    "labels_unread",
     "labels_rejected",
     "unlabelled_evicted",
     "unlabelled_pending",
