@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream.forest.ensemble import TreeEnsemble
-from anystream.forest.importers.fields import float_array, get_field, parse_count
+from anystream.forest.importers.fields import float_array, get_field, get_list, parse_count
 from anystream.forest.joining import ImportedTree, join_trees, pack_categories
 from anystream.forest.link import Link, LinkKind
 from anystream.forest.thresholds import round_down
@@ -85,8 +85,8 @@ class _Features:
         for kind in ("text_features", "embedding_features"):
             if info.get(kind):
                 raise InvalidContent(f"it has {kind.replace('_', ' ')}", "train on numbers and one-hot categories")
-        self._floats = [_check_feature(entry) for entry in info.get("float_features") or []]
-        self._categoricals = [_check_feature(entry) for entry in info.get("categorical_features") or []]
+        self._floats = [_check_feature(entry) for entry in get_list(info, "float_features")]
+        self._categoricals = [_check_feature(entry) for entry in get_list(info, "categorical_features")]
         columns = [entry["flat_feature_index"] for entry in self._floats + self._categoricals]
         self.count = max(columns, default=-1) + 1
         if len(set(columns)) != len(columns):
@@ -100,7 +100,7 @@ class _Features:
             if self.count == len(columns)
             else None
         )
-        hashes = info.get("cat_features_hash") or []
+        hashes = get_list(info, "cat_features_hash")
         self._texts = {get_field(entry, "hash", int) % 2**32: get_field(entry, "value", str) for entry in hashes}
         self._numbers: dict[int, dict[float, int]] = {}
 
@@ -163,13 +163,13 @@ def _nan_is_true(entry: Mapping[str, Any]) -> bool:
 def _convert_oblivious(tree: Any, features: _Features, n_outputs: int) -> ImportedTree:
     if type(tree) is not dict:
         raise InvalidContent(f"a tree is {short(tree)} instead of an object")
-    splits = [features.parse_split(split) for split in tree.get("splits") or []]
+    splits = [features.parse_split(split) for split in get_list(tree, "splits")]
     depth = len(splits)
     if depth > _MAX_DEPTH:
         raise InvalidContent(f"it has a tree of depth {depth}, allowed is {_MAX_DEPTH}")
     n_leaves = 2**depth
     values = float_array(tree, "leaf_values", n_leaves * n_outputs).reshape(n_leaves, n_outputs)
-    weights = float_array(tree, "leaf_weights", n_leaves) if tree.get("leaf_weights") else np.ones(n_leaves)
+    weights = float_array(tree, "leaf_weights", n_leaves) if len(get_list(tree, "leaf_weights")) else np.ones(n_leaves)
     builder = _NodeLists()
     for level, split in enumerate(splits):
         for position in range(2**level):

@@ -28,6 +28,16 @@ def get_field(content: Mapping[str, Any], path: str, kind: type[_T]) -> _T:
     return found
 
 
+def get_list(content: Mapping[str, Any], name: str) -> Any:
+    """Return a list or an array that may be absent, as an empty list then."""
+    found = content.get(name)
+    if found is None:
+        return []
+    if not isinstance(found, (list, np.ndarray)):
+        raise InvalidContent(f"{name!r} is {short(found)} instead of a list")
+    return found
+
+
 def parse_count(text: object, name: str, max_count: int) -> int:
     """Return a whole number from 0 to `max_count` that is stored as text or number."""
     if isinstance(text, str) and len(text) < 20 and text.isascii() and text.isdigit():

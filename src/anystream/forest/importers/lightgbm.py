@@ -97,7 +97,8 @@ def _parse_link(header: Mapping[str, str], n_outputs: int) -> Link:
     values = dict(option.split(":", 1) for option in options if ":" in option)
     if name not in ("binary", "multiclass", "multiclassova"):
         remedy = "train with the objective binary, multiclass or multiclassova"
-        raise InvalidContent(f"its objective is {short(name)}, for which no probabilities are known", remedy)
+        found = short(name) if name else "a custom function"
+        raise InvalidContent(f"its objective is {found}, for which no probabilities are known", remedy)
     expected = 1 if name == "binary" else parse_count(header.get("num_class"), "num_class", MAX_CLASSES)
     if n_outputs != expected or n_outputs < 1:
         raise InvalidContent(f"it has {n_outputs} trees per iteration, expected {expected}")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream.forest.ensemble import MAX_CLASSES, MAX_FEATURES, TreeEnsemble
-from anystream.forest.importers.fields import float_array, get_field, int_array, parse_count
+from anystream.forest.importers.fields import float_array, get_field, get_list, int_array, parse_count
 from anystream.forest.importers.ubjson import parse_ubjson
 from anystream.forest.joining import MAX_CATEGORY_WORDS, ImportedTree, join_trees, pack_categories
 from anystream.forest.link import Link
@@ -79,7 +79,7 @@ def convert_xgboost(
     weights = float_array(booster, "weight_drop", len(trees)) if name == "dart" else np.ones(len(trees))
     n_used = len(trees) if all_trees else _best_trees(learner, model, len(trees), n_outputs)
     imported = _Trees(n_features).convert(trees[:n_used], weights)
-    names = tuple(str(feature) for feature in learner.get("feature_names") or [])
+    names = tuple(str(feature) for feature in get_list(learner, "feature_names"))
     if n_used and (output.min() < 0 or output.max() >= n_outputs):
         raise InvalidContent(f"tree_info has output {output.max()}, expected 0 to {n_outputs - 1}")
     nodes = join_trees(imported)
@@ -127,7 +127,8 @@ class _Trees:
         n_nodes = len(left)
         right = int_array(tree, "right_children", n_nodes)
         feature = int_array(tree, "split_indices", n_nodes)
-        condition = float_array(tree, "split_conditions", n_nodes).astype(np.float32)
+        with np.errstate(over="ignore"):
+            condition = float_array(tree, "split_conditions", n_nodes).astype(np.float32)
         default_left = int_array(tree, "default_left", n_nodes) != 0
         if (feature < 0).any() or (feature >= max(self._n_features, 1)).any():
             raise InvalidContent(f"tree {number} splits feature {feature.max()} of {self._n_features}")
@@ -148,8 +149,8 @@ class _Trees:
         )
 
     def _category_words(self, tree: Mapping[str, Any], n_nodes: int) -> dict[int, NDArray[np.uint32]]:
-        if not len(tree.get("categories_nodes", [])):  # none, or older than 1.3
-            if len(tree.get("split_type", [])) and int_array(tree, "split_type", n_nodes).any():
+        if not len(get_list(tree, "categories_nodes")):  # none, or older than 1.3
+            if len(get_list(tree, "split_type")) and int_array(tree, "split_type", n_nodes).any():
                 raise InvalidContent("it has a split on categories without categories")
             return {}
         nodes = int_array(tree, "categories_nodes")
@@ -175,7 +176,8 @@ def _base_scores(found: object, link: Link, n_outputs: int) -> NDArray[np.float6
         if not isinstance(found, str) or len(found) > 100 * MAX_CLASSES:
             raise ValueError
         numbers = json.loads(found) if found.startswith("[") else [float(found)]
-        scores = np.array(numbers, np.float64).astype(np.float32)
+        with np.errstate(over="ignore"):
+            scores = np.array(numbers, np.float64).astype(np.float32)
         if scores.shape not in ((1,), (n_outputs,)):
             raise ValueError
     except (ValueError, TypeError, RecursionError):
@@ -210,10 +212,10 @@ def _category_values(cats: Any, nodes: Mapping[str, NDArray[Any]]) -> dict[int, 
     encodings = get_field(cats, "enc", list) if cats else []
     for feature in np.unique(nodes["feature"][nodes["category_set"] >= 0]).tolist() if encodings else []:
         entry = encodings[feature] if feature < len(encodings) else None
-        if type(entry) is not dict or ("offsets" in entry and len(entry.get("values", []))):
+        if type(entry) is not dict or ("offsets" in entry and len(get_list(entry, "values"))):
             remedy = "train on numbers with feature_types= instead of a data frame with categories"
             raise InvalidContent(f"feature {feature} has categories that are not numbers", remedy)
-        if len(entry.get("values", [])):
+        if len(get_list(entry, "values")):
             values[feature] = float_array(entry, "values")
     return values
 
