@@ -2,7 +2,8 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "anystream/column.hpp"
 #include "anystream/damaged_model.hpp"
@@ -25,13 +26,15 @@ template <typename Owner>
     return all;
 }
 
-/// A column that borrows an array from Python, in memory or in a mapped file; it may be dropped on any thread.
+/// A column that borrows an array from Python, in memory or in a mapped file; it may be dropped on any thread. Whole
+/// numbers of a mapped file are copied: they are positions, which are checked once, and the file may change later.
 template <typename T>
 [[nodiscard]] Column<T> borrowed_column(const Vector<T>& array, nb::handle object) {
     nb::object base = nb::borrow(object);
     while (nb::hasattr(base, "base") && !base.attr("base").is_none()) base = base.attr("base");
     if (nb::hasattr(base, "obj")) base = base.attr("obj");  // a memoryview's owner
-    const bool mapped = std::string_view(nb::type_name(base.type()).c_str()).ends_with("mmap");
+    const bool mapped = nb::isinstance(base, nb::module_::import_("mmap").attr("mmap"));
+    if (mapped && std::is_integral_v<T>) return Column<T>(std::vector<T>(array.data(), array.data() + array.size()));
     object.inc_ref();
     std::shared_ptr<const void> owner(object.ptr(), [](const void* held) {
         const nb::gil_scoped_acquire locked;

@@ -112,6 +112,7 @@ struct Counter {
 
 void bind_errors(nb::module_& m);
 void bind_stop(nb::module_& m);
+void bind_mapping(nb::module_& m);
 void bind_bayes_metric(nb::module_& m);
 void bind_bayes_query(nb::module_& m);
 void bind_bayes_forest(nb::module_& m);

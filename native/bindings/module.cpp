@@ -9,6 +9,7 @@ NB_MODULE(_native, m) {
     anystream::watch_forks();
     anystream::bindings::bind_errors(m);
     anystream::bindings::bind_stop(m);
+    anystream::bindings::bind_mapping(m);
     anystream::bindings::bind_bayes_metric(m);
     anystream::bindings::bind_bayes_query(m);
     anystream::bindings::bind_bayes_forest(m);

@@ -47,6 +47,18 @@ isa: str = 'avx2'
 def thread_count(requested: int = 0) -> int:
     """The number of threads to use for a request; 0 is one per core."""
 
+class MappingGuard:
+    """
+    Replaces pages of a mapping that cannot be read, such as those of a truncated file, by zeros, instead of ending the process.
+    """
+
+    def __init__(self, mapping: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """Guard all bytes of a mapping, from its first page."""
+
+    @property
+    def lost(self) -> bool:
+        """Whether a page was replaced."""
+
 class BayesMetric:
     """
     A map of records: each feature along its curve, shifted, then a linear map.

@@ -69,8 +69,10 @@ def load(path: str | PathLike[str], *, mmap: bool = False, verify: bool = True) 
         A model file.
     mmap : bool, default=False
         By default the file is copied into memory, and nothing that happens to it later matters. True maps it instead:
-        processes share its memory, and the model may be larger than the memory. Each part is then checked when a query
-        visits it, and everything before the model learns.
+        processes share its memory, and the model may be larger than the memory, since numbers other than positions
+        (about 97 % of a file) are read when a query visits them. A mapped file may be replaced, as ``save`` does, or
+        removed. If it is changed or truncated in place, the next call raises `ModelFileError`, and a call in progress
+        returns no result; only a query opened before goes on with what it reads.
     verify : bool, default=True
         Compare the file with its checksums, so that a single changed bit raises `ModelFileError`. This reads all of the
         file once, at more than 1 GB/s; False opens a mapped file at once.

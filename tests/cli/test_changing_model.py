@@ -72,3 +72,18 @@ def test_a_model_in_memory_does_not_notice_that_its_file_changes(home, expected,
     code, answers, errors = classify_while(change, home, "--output-format", "csv")
     assert code == 0, errors
     assert answers == expected
+
+
+@pytest.mark.parametrize("change", [copy_over, truncate, write_zeros, append])
+def test_a_mapped_model_that_changes_ends_the_run_with_one_line(home, expected, change):
+    code, answers, errors = classify_while(change, home, "--output-format", "csv", "--mmap")
+    assert code == 2, errors
+    assert errors.startswith("anystream: model.safetensors: the file was changed while it was mapped; load")
+    assert errors.count("\n") == 1
+    assert answers == expected[: len(answers)], "an answer was made from the changed file"
+
+
+def test_a_mapped_model_whose_file_is_replaced_stays_the_same(home, expected):
+    code, answers, errors = classify_while(replace, home, "--output-format", "csv", "--mmap")
+    assert code == 0, errors
+    assert answers == expected

@@ -136,7 +136,7 @@ def test_an_error_that_is_not_about_records_stops_the_run(error):
     assert (len(sink), dead_letters.rejected, engine.summary.dead_letters) == (0, [], 0)
 
 
-def test_a_memory_mapped_model_that_is_damaged_while_it_is_in_use_stops_the_run(tmp_path):
+def test_a_memory_mapped_model_that_changes_while_it_is_in_use_stops_the_run(tmp_path):
     rng = np.random.default_rng(0)
     y = np.arange(400) % 3
     X = rng.normal(size=(400, 3)) + y[:, None]
@@ -159,7 +159,7 @@ def test_a_memory_mapped_model_that_is_damaged_while_it_is_in_use_stops_the_run(
         max_records=10,
         observer=damage,
     )
-    with pytest.raises(ModelFileError, match="damaged"):
+    with pytest.raises(ModelFileError, match="the file was changed while it was mapped"):
         engine.run()
     assert 0 < len(sink) <= 10
     assert dead_letters.rejected == []

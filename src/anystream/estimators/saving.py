@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from anystream.anytime.answer import Answer
+from anystream.anytime.budget import BudgetLike
 from anystream.model_file import ModelFile, ModelFileError, ModelHead, write_model
 from anystream.model_file.head import json_parameters
+from anystream.model_file.payload import FileWatch
 
 
 class ModelState(NamedTuple):
@@ -70,6 +73,28 @@ class SaveableMixin(metaclass=ABCMeta):
     def parameters_from_json(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return constructor parameters from JSON values; TypeError or ValueError if they are invalid."""
         return dict(parameters)
+
+    # -- mapped files ------------------------------------------------------------------------------------------------
+
+    _file_watch: FileWatch | None = None  # of a model whose arrays are mapped
+
+    def pin(self) -> Self:
+        """Return a twin for one call that reads; ModelFileError if the mapped file of the model has changed."""
+        if self._file_watch is not None:
+            self._file_watch.check()
+        twin: Self = super().pin()  # type: ignore[misc]  # of AnytimeClassifier
+        return twin
+
+    def classify(self, X: ArrayLike, *, budget: BudgetLike = None) -> Answer:
+        """Return labels and probabilities, the steps they took, and whether more steps could change the labels.
+
+        See `AnytimeClassifier.classify`. Of a model whose mapped file changes meanwhile it returns nothing: it raises
+        ModelFileError.
+        """
+        answer: Answer = super().classify(X, budget=budget)  # type: ignore[misc]  # of AnytimeClassifier
+        if self._file_watch is not None:
+            self._file_watch.check()
+        return answer
 
     # -- files -------------------------------------------------------------------------------------------------------
 
@@ -129,6 +154,8 @@ class SaveableMixin(metaclass=ABCMeta):
         with name_file_in_errors(cls, file):
             model.check_parameters()
         model.restore_state(file, mapped=mapped)
+        if file.watch is not None:
+            model._file_watch = file.watch
         made: Self = model
         return made
 

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from anystream._native import ModelFileError
 from anystream.model_file.errors import InvalidContent, short
-from anystream.model_file.payload import copy_payload, map_payload, read_chunks
+from anystream.model_file.payload import FileWatch, copy_payload, map_payload, read_chunks
 from anystream.model_file.replace_file import replace_file
 from anystream.model_file.strict_json import dump, parse_json
 
@@ -81,6 +81,8 @@ class ModelFile:
         Settings and names as JSON values.
     arrays : dict of str to ndarray
         Read-only, in the order of the file.
+    watch : FileWatch, optional
+        If the arrays are mapped: tells whether the file has changed since.
     """
 
     path: Path
@@ -88,6 +90,7 @@ class ModelFile:
     version: int
     metadata: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
+    watch: FileWatch | None = None
 
 
 class _Entry(NamedTuple):
@@ -209,7 +212,11 @@ def _read(path: Path, file: BufferedReader, mmap: bool, verify: bool) -> ModelFi
     if type(metadata) is not dict:
         raise InvalidContent(f"its metadata is {short(metadata)} instead of an object")
     start = 8 + header_size
-    payload = map_payload(file, start, size) if mmap else copy_payload(file, start, size, _ALIGNMENT)
+    mapping = None
+    if mmap:
+        payload, mapping = map_payload(file, start, size)
+    else:
+        payload = copy_payload(file, start, size, _ALIGNMENT)
     if verify:
         for name, _, _, begin, end in entries:  # a mapped file is read beside the mapping, which takes no memory
             chunks = read_chunks(file, start + begin, start + end) if mmap else [payload[begin:end].data]
@@ -220,7 +227,8 @@ def _read(path: Path, file: BufferedReader, mmap: bool, verify: bool) -> ModelFi
         for name, code, shape, begin, end in entries
         if not name.startswith(_PADDING)
     }
-    return ModelFile(path, fields["kind"], int(fields["version"]), metadata, arrays)
+    watch = None if mapping is None else FileWatch(path, mapping)
+    return ModelFile(path, fields["kind"], int(fields["version"]), metadata, arrays, watch)
 
 
 def _parse_header(header: bytes, payload_size: int) -> tuple[dict[str, str], list[_Entry]]:
