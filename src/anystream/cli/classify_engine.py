@@ -54,7 +54,7 @@ def build_engine(run: ClassifyRun, streams: Streams) -> Engine:
     options = run.options
     has_deadlines = options.within is not None or options.target_wait is not None
     engine = Engine(
-        BackgroundLearner(run.classifier) if options.learn else run.classifier,
+        _make_learner(run) if options.learn else run.classifier,
         streams.source,
         streams.sink,
         scheduler=run.scheduler,
@@ -72,6 +72,15 @@ def build_engine(run: ClassifyRun, streams: Streams) -> Engine:
     if run.state is not None:
         engine.resume(run.state)
     return engine
+
+
+def _make_learner(run: ClassifyRun) -> BackgroundLearner:
+    return BackgroundLearner(
+        run.classifier,
+        capacity=run.options.learn_capacity,
+        overflow=run.learn_overflow,
+        max_classes=run.options.max_classes,
+    )
 
 
 def _open_records(run: ClassifyRun, clock: Clock) -> Source:

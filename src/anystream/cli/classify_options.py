@@ -39,6 +39,19 @@ class ClassifyOptions:
     labels_path: Annotated[
         str | None, typer.Option("--labels", help="File or pipe of labels that come later: records of key and label.")
     ] = None
+    learn_capacity: Annotated[
+        int, typer.Option("--learn-queue", help="Maximum number of labelled records that wait to be learned.")
+    ] = 10_000
+    learn_overflow: Annotated[
+        str | None,
+        typer.Option(
+            help="Policy for more of them: block (take no records until some are learned) or drop (do not learn the "
+            "newest, and count them); default: drop with --within, --target-wait, --rate or --speed, otherwise block."
+        ),
+    ] = None
+    max_classes: Annotated[
+        int, typer.Option(help="Number of classes up to which --learn adds new ones; others go to the dead letters.")
+    ] = 1000
     label_capacity: Annotated[
         int, typer.Option(help="Maximum number of records that wait for a label, and of labels that wait for a record.")
     ] = 10_000

@@ -14,6 +14,8 @@ from anystream.cli.visible_text import visible
 from anystream.runtime.engine import Engine, Turn
 from anystream.runtime.summary import Summary
 
+_MANY_UNLEARNED = "too many waited to be learned (--learn-queue)"
+
 
 def progress_line(engine: Engine, *, quiet: bool) -> AbstractContextManager[Any]:
     """Return a context that shows counts on standard error while the engine runs, if that is a terminal."""
@@ -97,6 +99,10 @@ def _describe_records(figures: dict[str, Any], dead_letters_path: str | None) ->
         parts.append(f"{_count_bad(figures['dead_letters'], 'record')} ({_destination(dead_letters_path)})")
     if "checkpoints_failed" in figures:
         parts.append(f"{figures['checkpoints_failed']} checkpoints failed")
+    if figures.get("learning_dropped"):
+        parts.append(f"{figures['learning_dropped']} labels dropped, because {_MANY_UNLEARNED}")
+    if figures.get("learning_blocked_s"):
+        parts.append(f"{format_duration(figures['learning_blocked_s'])} without new records, because {_MANY_UNLEARNED}")
     if figures.get("learning_rejected"):
         parts.append(f"{_count_unlearned(figures['learning_rejected'])} ({_destination(dead_letters_path)})")
     if "accuracy" in figures:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, cast
 
 from anystream.cli.classify_options import SCHEDULERS, ClassifyOptions
 from anystream.cli.durations import parse_duration
@@ -18,6 +18,7 @@ from anystream.model_file.fingerprint import read_fingerprint
 from anystream.models import restore_model
 from anystream.runtime.checkpoint import CheckpointFolder
 from anystream.runtime.gain_table import GainTable
+from anystream.runtime.learner import LEARN_OVERFLOWS, LearnOverflow
 from anystream.runtime.queue import OverflowPolicy
 from anystream.runtime.run_state import RunState
 from anystream.runtime.schedulers import DeadlineShare, FixedBudget, MarginalGain, Scheduler, WaitingTime
@@ -52,6 +53,8 @@ class ClassifyRun:
         Seconds from the arrival of a record to its deadline.
     overflow : OverflowPolicy
         Policy for a full queue.
+    learn_overflow : LearnOverflow
+        Policy for too many records that wait to be learned.
     classifier : anytime classifier
         The model of the file, or of the checkpoint that the run continues from.
     notes : dict
@@ -69,6 +72,7 @@ class ClassifyRun:
     options: ClassifyOptions
     within_s: float | None
     overflow: OverflowPolicy
+    learn_overflow: LearnOverflow
     classifier: Any
     notes: dict[str, Any]
     schema: Schema
@@ -107,6 +111,7 @@ def prepare_run(options: ClassifyOptions) -> ClassifyRun:
         options=options,
         within_s=within_s,
         overflow=overflow,
+        learn_overflow=_choose_learn_overflow(options),
         classifier=classifier,
         notes=notes,
         schema=_choose_columns(read_schema(notes, classifier), options),
@@ -124,7 +129,14 @@ def prepare_run(options: ClassifyOptions) -> ClassifyRun:
 def _check_values(options: ClassifyOptions) -> None:
     if options.budget is not None and options.budget < 0:
         raise ValueError(f"--budget is {options.budget}; use 0 steps or more")
-    for name, count in (("label-capacity", options.label_capacity), ("max-text", options.max_text)):
+    if options.learn_overflow not in (None, *LEARN_OVERFLOWS):
+        raise ValueError(f"--learn-overflow is {options.learn_overflow!r}; use one of {', '.join(LEARN_OVERFLOWS)}")
+    for name, count in (
+        ("learn-queue", options.learn_capacity),
+        ("max-classes", options.max_classes),
+        ("label-capacity", options.label_capacity),
+        ("max-text", options.max_text),
+    ):
         if count < 1:
             raise ValueError(f"--{name} is {count}; use 1 or more")
     for name, value in (("rate", options.rate), ("speed", options.speed)):
@@ -189,6 +201,14 @@ def _make_scheduler(name: str, *, max_steps: int, target_wait_s: float | None, g
     if gain_table is None:
         raise ValueError("the marginal-gain scheduler needs a gain table in the model; fit it with --gain-table")
     return MarginalGain(GainTable.from_json(gain_table))
+
+
+def _choose_learn_overflow(options: ClassifyOptions) -> LearnOverflow:
+    """Return the policy for too many records to learn; where time matters, nothing waits for learning."""
+    if options.learn_overflow is not None:
+        return cast(LearnOverflow, options.learn_overflow)
+    in_time = any(value is not None for value in (options.within, options.target_wait, options.rate, options.speed))
+    return "drop" if in_time else "block"
 
 
 def _parse_optional_duration(text: str | None) -> float | None:

@@ -173,6 +173,7 @@ class Engine:
             self.queue,
             checks,
             self._delivery,
+            self.learner,
             self.summary,
             within_s=math.inf if within_s is None else within_s,
         )
@@ -265,7 +266,7 @@ class Engine:
             rate = self._intake.rate.per_s
             self._observer(Turn(now, len(self.queue), rate, batch_size, steps, self.summary))
         if idle and not self.source.done:
-            self.source.wait(_MAX_IDLE_S)
+            self._intake.wait(_MAX_IDLE_S)
 
     def _finish_evicted(self, evicted: Records, now: float) -> float:
         """Classify at budget 0, or shed, the records that the queue evicted; return the seconds that the model took."""

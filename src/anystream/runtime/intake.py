@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from anystream.runtime.arrival_rate import ArrivalRate
 from anystream.runtime.contracts import PollResult, Source
 from anystream.runtime.delivery import Delivery
+from anystream.runtime.learner import Learner
 from anystream.runtime.queue import RecordQueue
 from anystream.runtime.record_checks import RecordChecks
 from anystream.runtime.records import Records
@@ -32,6 +33,8 @@ class Intake:
         What a record must satisfy.
     delivery : Delivery
         Where rejected records go.
+    learner : Learner
+        While it is full, no records are taken.
     summary : Summary
         The account of the run.
     within_s : float
@@ -49,6 +52,7 @@ class Intake:
         queue: RecordQueue,
         checks: RecordChecks,
         delivery: Delivery,
+        learner: Learner,
         summary: Summary,
         *,
         within_s: float = math.inf,
@@ -57,9 +61,11 @@ class Intake:
         self._queue = queue
         self._checks = checks
         self._delivery = delivery
+        self._learner = learner
         self._summary = summary
         self._within_s = within_s
         self.rate = ArrivalRate()
+        self._blocked_since: float | None = None
         self._sequence = 0
         self._read_to = -1  # records of an earlier run before this offset are finished, except these:
         self._unfinished: NDArray[np.int64] = np.empty(0, dtype=np.int64)
@@ -67,7 +73,7 @@ class Intake:
     def take(self, now: float) -> tuple[int, Records]:
         """Enqueue the records that are ready; return how many were taken, and those that the queue evicted."""
         max_records = self._max_records()
-        if max_records < 1:
+        if max_records < 1 or self._is_blocked(now):
             return 0, Records.empty()
         records, rejected = self._poll(max_records)
         n_taken = len(records) + len(rejected)
@@ -78,6 +84,13 @@ class Intake:
         self._delivery.reject(invalid)
         self._stamp(records, now)
         return n_taken, self._queue.enqueue(records)
+
+    def wait(self, seconds: float) -> None:
+        """Return when records can be taken, and after `seconds` at the latest."""
+        if self._learner.is_full:
+            self._learner.wait(seconds)
+        else:
+            self._source.wait(seconds)
 
     def state(self) -> dict[str, Any]:
         """Return how far the source was read and which records are unfinished, for a checkpoint.
@@ -109,6 +122,14 @@ class Intake:
         self._unfinished = np.array(state["unfinished"], dtype=np.int64)
         self._summary.taken -= self._summary.waiting
         self._summary.labelled -= state["unfinished_labelled"]
+
+    def _is_blocked(self, now: float) -> bool:
+        """Whether too many records wait to be learned; the time of that is counted."""
+        blocked = self._learner.is_full
+        if self._blocked_since is not None:
+            self._summary.learning_blocked_s += now - self._blocked_since
+        self._blocked_since = now if blocked else None
+        return blocked
 
     def _max_records(self) -> int:
         if self._queue.overflow == "block":

@@ -65,7 +65,7 @@ class LabelIntake:
             return
         if self._source is None:
             labelled = records.label != None  # noqa: E711  compared element by element
-            self._learner.submit(records.take(labelled))
+            self._submit(records.take(labelled))
             return
         first, min_portion = 0, min(_MIN_PORTION, self._matcher.capacity)
         while first < len(records):
@@ -76,15 +76,16 @@ class LabelIntake:
             first += len(portion)
 
     def take(self) -> int:
-        """Match the labels that are ready, as many as the matcher can hold; return how many were read."""
-        return 0 if self._source is None else self._read_labels(_MAX_LABELS)
+        """Match the labels that are ready, as many as matcher and learner can hold; return how many were read."""
+        return 0 if self._source is None or self._learner.is_full else self._read_labels(_MAX_LABELS)
 
     def finish(self) -> None:
         """Match all labels that are ready; called when no further record will come."""
         if self._source is None:
             return
         while self._poll(self._source, _MAX_LABELS):
-            pass
+            while self._learner.is_full:
+                self._learner.wait(1.0)
 
     def _match_records(self, records: Records) -> None:
         labelled, evicted = self._matcher.match_records(records)
@@ -94,7 +95,12 @@ class LabelIntake:
         self._summary.labels_matched += from_source
         self._summary.unlabelled_evicted += evicted
         self._count_pending()
+        self._submit(labelled)
+
+    def _submit(self, labelled: Records) -> None:
+        dropped_before = self._learner.dropped
         self._learner.submit(labelled)
+        self._summary.learning_dropped += self._learner.dropped - dropped_before
 
     def _read_labels(self, max_labels: int) -> int:
         """Read labels while the matcher can hold them; return how many."""
@@ -131,7 +137,7 @@ class LabelIntake:
             self._summary.labels_matched += len(labelled)
             self._summary.labels_evicted += evicted
             self._count_pending()
-            self._learner.submit(labelled)
+            self._submit(labelled)
         self._summary.labels_unread = not source.done
         return len(labels) + len(rejected)
 

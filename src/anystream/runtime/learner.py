@@ -12,17 +12,17 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, get_args
 
-import numpy as np
-from numpy.typing import NDArray
-
-from anystream.model_file import ModelFileError
+from anystream.runtime.learn_portion import MAX_CLASSES, learn_portion
 from anystream.runtime.packed_records import pack_records, unpack_records
 from anystream.runtime.records import Records, RejectedRecord
 
 Report = Callable[[Sequence[RejectedRecord]], None]
 """Takes records that the model could not learn."""
+
+LearnOverflow = Literal["block", "drop"]
+LEARN_OVERFLOWS: tuple[str, ...] = get_args(LearnOverflow)
 
 
 class Learner(Protocol):
@@ -39,6 +39,17 @@ class Learner(Protocol):
     @property
     def learned(self) -> int:
         """Number of labels learned so far."""
+
+    @property
+    def dropped(self) -> int:
+        """Number of labelled records that were submitted and dropped, because too many waited."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so many labelled records wait that the engine shall take no further records and labels for now."""
+
+    def wait(self, seconds: float) -> None:
+        """Return when `is_full` may be false, and after `seconds` at the latest."""
 
     def records_until_update(self, answered: int) -> int | None:
         """Return how many records may be classified before the model learns again, or None if that is not fixed.
@@ -86,6 +97,8 @@ class FrozenModel:
 
     learns = False
     learned = 0
+    dropped = 0
+    is_full = False
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -93,6 +106,9 @@ class FrozenModel:
     def records_until_update(self, answered: int) -> int | None:
         """Return None: the model never changes."""
         return None
+
+    def wait(self, seconds: float) -> None:
+        """Return at once: it is never full."""
 
     def report_to(self, report: Report) -> None:
         """Do nothing: there is nothing to report."""
@@ -126,13 +142,19 @@ class InlineLearner:
         The model; it is changed in place.
     every : int, default=256
         Number of records classified between two updates of the model.
+    max_classes : int, default=1000
+        Number of classes up to which the model learns new ones; records of any further class are reported.
     """
 
     learns = True
+    dropped = 0
+    is_full = False  # it learns before the next batch, however much that is
 
-    def __init__(self, model: Any, *, every: int = 256) -> None:
+    def __init__(self, model: Any, *, every: int = 256, max_classes: int = MAX_CLASSES) -> None:
         if every < 1:
             raise ValueError(f"every is {every}; use 1 or more records")
+        _check_max_classes(max_classes)
+        self._max_classes = max_classes
         self.model = model
         self.every = every
         self.learned = 0
@@ -144,6 +166,9 @@ class InlineLearner:
     def records_until_update(self, answered: int) -> int | None:
         """Return the number of records to the next multiple of `every`."""
         return self._distance_to_update(answered)
+
+    def wait(self, seconds: float) -> None:
+        """Return at once: it is never full."""
 
     def report_to(self, report: Report) -> None:
         """Call `report` for records that the model cannot learn."""
@@ -184,7 +209,7 @@ class InlineLearner:
         if len(records) == 0:
             return
         self._snapshot = None
-        rejected = _learn_each_part(self.model, records)
+        rejected = learn_portion(self.model, records, self._max_classes)
         self.learned += len(records) - len(rejected)
         self._unlearned = []
         self._report(rejected)
@@ -198,7 +223,17 @@ class BackgroundLearner:
     model : anytime classifier with `partial_fit` and `snapshot`
         The model. The thread changes it: do not use it before `close`.
     share : float, default=0.25
-        Fraction of the time that learning may take; labels that arrive in the meantime are learned together.
+        Fraction of the time that learning may take; labels that arrive in the meantime are learned together. While the
+        engine waits for the learner, it takes all of the time.
+    capacity : int, default=10_000
+        Maximum number of labelled records that wait to be learned.
+    overflow : {"block", "drop"}, default="block"
+        The policy for more than that. ``"block"``: the engine takes no further records and labels until there are free
+        slots; it still answers the records that it has, whose labels are learned, too, so that up to a full queue more
+        may wait. Nothing is lost, but a record may wait in its source. ``"drop"``: the newest are not learned; the
+        engine counts them.
+    max_classes : int, default=1000
+        Number of classes up to which the model learns new ones; records of any further class are reported.
 
     Notes
     -----
@@ -208,15 +243,33 @@ class BackgroundLearner:
 
     learns = True
 
-    def __init__(self, model: Any, *, share: float = 0.25) -> None:
+    def __init__(
+        self,
+        model: Any,
+        *,
+        share: float = 0.25,
+        capacity: int = 10_000,
+        overflow: LearnOverflow = "block",
+        max_classes: int = MAX_CLASSES,
+    ) -> None:
         if not 0.0 < share <= 1.0:
             raise ValueError(f"share is {share}; use a fraction of the time above 0 and up to 1")
+        if capacity < 1:
+            raise ValueError(f"capacity is {capacity}; use 1 or more records")
+        if overflow not in LEARN_OVERFLOWS:
+            raise ValueError(f"overflow is {overflow!r}; use one of {', '.join(LEARN_OVERFLOWS)}")
+        _check_max_classes(max_classes)
+        self._capacity = capacity
+        self._overflow = overflow
+        self._max_classes = max_classes
         self._learning = model
         self._published = model.snapshot()
         self._share = share
-        self._lock = threading.Lock()  # over the snapshot and the unlearned records, which a checkpoint reads together
+        self._lock = threading.Condition()  # over the snapshot and the unlearned records; notified of free slots
         self._wake = threading.Event()
         self._unlearned: list[Records] = []  # not in the published snapshot
+        self._n_unlearned = 0
+        self.dropped = 0
         self._rejected: list[RejectedRecord] = []  # not reported yet
         self._report: Report = _ignore
         self._closing = False
@@ -238,12 +291,28 @@ class BackgroundLearner:
         """Call `report` for records that the model cannot learn."""
         self._report = report
 
+    @property
+    def is_full(self) -> bool:
+        """Whether `capacity` records wait and the policy is to block."""
+        return self._overflow == "block" and self._n_unlearned >= self._capacity and self._error is None
+
+    def wait(self, seconds: float) -> None:
+        """Return when `is_full` may be false, and after `seconds` at the latest."""
+        with self._lock:
+            self._lock.wait_for(lambda: not self.is_full, seconds)
+
     def submit(self, records: Records) -> None:
-        """Pass labelled records to the thread."""
-        if len(records):
-            with self._lock:
-                self._unlearned.append(records)
-            self._wake.set()
+        """Pass labelled records to the thread, as many as the policy allows."""
+        with self._lock:
+            free = max(self._capacity - self._n_unlearned, 0)
+            if self._overflow == "drop" and len(records) > free:
+                self.dropped += len(records) - free
+                records = records.take(slice(free))
+            if len(records) == 0:
+                return
+            self._unlearned.append(records)
+            self._n_unlearned += len(records)
+        self._wake.set()
 
     def update(self, answered: int) -> None:
         """Report what the thread could not learn, and raise the error that ended it, if there is one."""
@@ -288,21 +357,30 @@ class BackgroundLearner:
                 if self._closing or self._unlearned:
                     self._wake.set()
         except BaseException as error:  # raised again by `update`, in the engine's thread
-            self._error = error
+            with self._lock:
+                self._error = error
+                self._lock.notify_all()
 
     def _learn(self, parts: list[Records]) -> None:
         started = time.monotonic()
         records = _concatenate(parts)
-        rejected = _learn_each_part(self._learning, records)
+        rejected = learn_portion(self._learning, records, self._max_classes)
         snapshot = self._learning.snapshot()
         with self._lock:
             self._published = snapshot
             del self._unlearned[: len(parts)]
+            self._n_unlearned -= len(records)
+            self._lock.notify_all()
             self._rejected += rejected
             self.learned += len(records) - len(rejected)
         if not self._closing:
             pause_s = (time.monotonic() - started) * (1.0 / self._share - 1.0)
-            _sleep_unless(lambda: self._closing, pause_s)
+            _sleep_unless(lambda: self._closing or self.is_full, pause_s)
+
+
+def _check_max_classes(max_classes: int) -> None:
+    if max_classes < 1:
+        raise ValueError(f"max_classes is {max_classes}; use 1 or more classes")
 
 
 def _ignore(rejected: Sequence[RejectedRecord]) -> None:
@@ -321,30 +399,3 @@ def _sleep_unless(closing: Callable[[], bool], seconds: float) -> None:
     end = time.monotonic() + seconds
     while not closing() and (left_s := end - time.monotonic()) > 0.0:
         time.sleep(min(left_s, 0.02))
-
-
-def _learn_each_part(model: Any, records: Records) -> list[RejectedRecord]:
-    """Learn records in order; return those that the model cannot learn, with the reason.
-
-    If learning fails, the records are halved until those at fault are found. An error that is not about records, such
-    as a full memory or a damaged model, is raised.
-    """
-    if len(records) == 0:
-        return []
-    try:
-        model.partial_fit(records.features, _label_array(records.label))
-    except (MemoryError, OSError, ModelFileError):
-        raise
-    except Exception as error:
-        if len(records) == 1:
-            return records.reject(f"the record cannot be learned: {error or type(error).__name__}")
-        half = len(records) // 2
-        first = _learn_each_part(model, records.take(slice(half)))
-        return first + _learn_each_part(model, records.take(slice(half, None)))
-    return []
-
-
-def _label_array(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return texts as objects, because an array of texts takes the width of the longest for each of them."""
-    values = labels.tolist()
-    return labels if all(isinstance(value, str) for value in values) else np.array(values)

@@ -59,6 +59,10 @@ class Summary:
         Where the first few of them are, and why.
     unlabelled_evicted, unlabelled_pending : int
         Classified records whose label did not come before they were dropped; those that still wait for it.
+    learning_dropped : int
+        Classified records with a label that were not learned, because too many waited for it.
+    learning_blocked_s : float
+        Seconds in which no record was taken, because too many waited to be learned.
     learning_rejected : int
         Classified records with a label that the model could not learn. A copy of them goes to the dead letters.
     first_bad_learning : list of str
@@ -93,6 +97,8 @@ class Summary:
     first_bad_labels: list[str] = field(default_factory=list)
     unlabelled_evicted: int = 0
     unlabelled_pending: int = 0
+    learning_dropped: int = 0
+    learning_blocked_s: float = 0.0
     learning_rejected: int = 0
     first_bad_learning: list[str] = field(default_factory=list)
     checkpoints_failed: int = 0
@@ -161,6 +167,10 @@ class Summary:
             figures |= {name: getattr(self, name) for name in _LABEL_COUNTS}
         if self.first_bad_labels:
             figures["first_bad_labels"] = self.first_bad_labels
+        if self.learning_dropped:
+            figures["learning_dropped"] = self.learning_dropped
+        if self.learning_blocked_s:
+            figures["learning_blocked_s"] = round(self.learning_blocked_s, 6)
         if self.learning_rejected:
             figures["learning_rejected"] = self.learning_rejected
             figures["first_bad_learning"] = self.first_bad_learning
