@@ -182,6 +182,7 @@ nb::dict arrays(const ForestHandle& handle) {
 SharedForest adopt(const ForestSettings& settings, std::size_t dimensions, const nb::dict& given, bool whole) {
     auto forest = std::make_shared<Forest>(settings, dimensions);
     adopt_arrays(*forest, given);
+    const nb::gil_scoped_release unlocked;  // a large forest takes long; ends before `forest` does
     forest->check_sizes();
     forest->check_heads();
     if (whole) forest->check();

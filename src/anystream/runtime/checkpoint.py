@@ -23,7 +23,6 @@ from typing import Any, NamedTuple, Self
 
 from anystream.model_file import ModelFileError
 from anystream.model_file.fingerprint import read_fingerprint
-from anystream.model_file.replace_file import LEFT_OVER
 from anystream.models import load
 from anystream.runtime.folder_lock import FolderLock
 from anystream.runtime.run_state import RunState, read_parts, write_parts
@@ -222,9 +221,9 @@ class CheckpointFolder:
         self._complete = dict(sorted(self._complete.items())[-self.keep :])
         kept = {self._state_path(number).name for number in self._complete} | set(self._complete.values())
         found = [name for name in os.listdir(self.path) if _NAME.fullmatch(name) and name not in kept]
-        for path in [*(self.path / name for name in sorted(found, key=_is_model)), *self.path.glob(LEFT_OVER)]:
+        for name in sorted(found, key=_is_model):
             with suppress(OSError):
-                path.unlink()
+                (self.path / name).unlink()
 
 
 def _is_model(name: str) -> bool:
