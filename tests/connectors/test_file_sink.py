@@ -1,5 +1,6 @@
 import csv
 import json
+import os
 
 import numpy as np
 import pytest
@@ -54,6 +55,18 @@ def test_a_file_is_rewound_to_the_position_of_a_checkpoint(tmp_path, sink_class)
     path.write_bytes(whole[:-1])
     with pytest.raises(ValueError, match=r"does not begin with the .* bytes that the run wrote"):
         sink_class(path, resume=True).rewind(mark)
+
+
+def test_the_name_of_a_new_file_is_synced_once(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.readlink(f"/proc/self/fd/{descriptor}")))
+    path = tmp_path / "answers.jsonl"
+    for resume in (False, True):
+        sink = JsonLinesSink(path, resume=resume)
+        sink.sync()
+        sink.sync()
+        sink.close()
+    assert synced == [str(path), str(tmp_path), str(path), str(path), str(path)]
 
 
 def test_standard_output_cannot_be_rewound():

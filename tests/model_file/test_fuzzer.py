@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from anystream.model_file import read_model
+from anystream.model_file import ModelFileError, read_model
 
 FUZZER = Path(__file__).with_name("fuzz.py")
 
@@ -28,6 +28,22 @@ def test_some_hundred_damaged_files_give_no_finding(fuzzer, tmp_path):
     assert campaign.findings == {}
     assert campaign.executions == 600
     assert 200 < campaign.rejected < 550  # otherwise it does not search
+
+
+def test_half_of_the_damaged_files_have_valid_checksums(fuzzer, tmp_path):
+    path = tmp_path / "model.safetensors"
+    fuzzer.write_csr(path)
+    intact, rng = path.read_bytes(), fuzzer.random.Random(3)
+    fuzzer.MUTATORS[:] = [lambda data, rng: data[:-1] + bytes([rng.randrange(256)])]  # the last byte of an array
+    valid = 0
+    for _ in range(200):
+        path.write_bytes(fuzzer.mutate(intact, rng))
+        try:
+            read_model(path)
+            valid += 1
+        except ModelFileError:
+            pass
+    assert 60 < valid < 130
 
 
 def test_the_fuzzer_finds_a_loader_that_trusts_its_file(fuzzer, tmp_path):

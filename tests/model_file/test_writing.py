@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anystream.model_file import FORMAT, ModelFileError, container, read_model, write_model
-from anystream.model_file.replace_file import LEFT_OVER, replace_file
+from anystream.model_file.replace_file import LEFT_OVER, create_folder, replace_file
 
 
 def array_names():
@@ -234,6 +234,14 @@ def test_the_folder_is_synced_after_the_file_has_its_name(tmp_path, monkeypatch)
     monkeypatch.setattr(os, "fsync", record)
     replace_file(tmp_path / "model", [b"new"])
     assert synced == [(False, False), (True, True)]
+
+
+def test_the_names_of_new_folders_are_synced(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.readlink(f"/proc/self/fd/{descriptor}")))
+    for _ in range(2):
+        create_folder(tmp_path / "a" / "b")
+    assert synced == [str(tmp_path), str(tmp_path / "a")]
 
 
 def test_a_write_replaces_the_file_and_leaves_nothing_else(small):

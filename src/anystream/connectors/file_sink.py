@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream.anytime.errors import RecordError
+from anystream.model_file.replace_file import sync_folder
 from anystream.runtime.contracts import AnsweredRecords
 from anystream.runtime.records import RejectedRecord, printable_key
 
@@ -32,6 +33,7 @@ class _LineFile:
         if self._is_file:
             self._name = str(path)
             mode = "r+" if resume and Path(path).exists() else "w+"  # also read, by `_hash_tail`
+            self._synced_name = mode == "r+"
             self._file = BufferedWriter(FileIO(Path(path), mode))
             self._file.seek(0, os.SEEK_END)
         else:
@@ -56,6 +58,9 @@ class _LineFile:
         if self._is_file:
             with self._name_in_errors():
                 os.fsync(self._file.fileno())
+            if not self._synced_name:  # a new file: its name must survive as well
+                sync_folder(Path(self._name).resolve().parent)
+                self._synced_name = True
 
     def rewind(self, mark: dict[str, Any] | None) -> None:
         """Remove what was written after `mark`; raise ValueError if the run did not write it."""

@@ -64,6 +64,14 @@ def sync_folder(folder: Path) -> None:
                 os.close(descriptor)
 
 
+def create_folder(folder: Path) -> None:
+    """Create a folder and those above it, as far as they are missing, and sync their names to disk."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in reversed(missing):
+        sync_folder(path.parent)
+
+
 def _create_temporary(target: Path) -> tuple[Path, BufferedWriter]:
     """Return a new file beside the target, locked, which nobody can read who cannot read the target."""
     old = target.stat() if target.exists() else None

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from anystream.model_file.replace_file import create_folder
+
 try:
     import fcntl
 except ImportError:  # pragma: no cover  where files cannot be locked, nothing is
@@ -29,7 +31,7 @@ class FolderLock:
         """Lock the folder, unless this object holds the lock already; BlockingIOError if another one does."""
         if self._descriptor is not None:
             return
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        create_folder(self._path.parent)
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             if fcntl is not None:
