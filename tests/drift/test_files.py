@@ -54,6 +54,22 @@ def test_a_loaded_model_classifies_and_learns_like_the_saved_one(model, mmap, n,
     assert_array_equal(twin.predict_proba(X), original.predict_proba(X))
 
 
+@pytest.mark.parametrize(
+    "model", [SEAEnsemble(chunk_size=40), WCEA(chunk_size=40)], ids=lambda model: type(model).__name__
+)
+@pytest.mark.parametrize("label_of_missing", [0, 1])
+def test_trees_that_split_missing_values_off_are_restored(model, label_of_missing, tmp_path):
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    missing = np.arange(200) % 3 == 0
+    X[missing, 0] = np.nan  # the best split: missing or not, at an infinite threshold
+    original = model.clone().fit(X, np.where(missing, label_of_missing, 1 - label_of_missing))
+    members = original.members_ if isinstance(original, SEAEnsemble) else original.committee_.members
+    assert any(np.isinf(member.tree.threshold).any() for member in members)
+    original.save(tmp_path / "model")
+    twin = load(tmp_path / "model")
+    assert_array_equal(twin.predict_proba(X), original.predict_proba(X))
+
+
 @each_model
 def test_features_that_appeared_late_are_restored(model, tmp_path):
     if not model.__sklearn_tags__().input_tags.allow_nan:

@@ -27,3 +27,11 @@ def test_constant_and_binary_features_take_little_memory():
     binary = LocustClassifier(label_delay=0).fit(random.integers(0, 2, (2000, 100)), y).memory_bytes_
     constant = LocustClassifier(label_delay=0).fit(np.ones((2000, 100)), y).memory_bytes_
     assert numeric > 1.2 * binary > 1.2 * constant
+
+
+@pytest.mark.parametrize("model", [LocustClassifier(), BlockLocustClassifier()], ids=lambda model: type(model).__name__)
+def test_memory_grows_with_the_stored_points_not_with_the_classes(model):
+    X, y = blobs(2000, d=20)
+    few = model.fit(X, y).memory_bytes_
+    many = model.clone().partial_fit(X, y, classes=np.arange(100_000)).memory_bytes_
+    assert many < few + 100_000 * 64

@@ -27,7 +27,8 @@ Blocks::Blocks(BlocksSettings settings, std::size_t dimensions)
 std::size_t Blocks::blocks_that_fit(std::size_t dimensions, std::size_t classes) const {
     const std::size_t each =
         Block::max_bytes(settings_.block_size, dimensions, classes, settings_.ranges, settings_.categorical.size());
-    const std::size_t open = settings_.block_size * (dimensions * sizeof(float) + sizeof(std::int32_t));
+    const std::size_t open =
+        settings_.block_size * (dimensions * sizeof(float) + sizeof(std::int32_t)) + classes * sizeof(std::int64_t);
     if (settings_.max_bytes < open + each)
         throw std::invalid_argument("max_bytes is " + std::to_string(settings_.max_bytes) + ", but one block of " +
                                     std::to_string(settings_.block_size) + " points of " + std::to_string(dimensions) +
@@ -253,8 +254,8 @@ Blocks Blocks::from_arrays(BlocksSettings settings, std::size_t dimensions, std:
 }
 
 std::size_t Blocks::own_bytes() const noexcept {
-    std::size_t bytes =
-        sizeof(Blocks) + open_value_.capacity() * sizeof(float) + open_class_.capacity() * sizeof(std::int32_t);
+    std::size_t bytes = sizeof(Blocks) + first_seen_.capacity() * sizeof(std::int64_t) +
+                        open_value_.capacity() * sizeof(float) + open_class_.capacity() * sizeof(std::int32_t);
     for (const auto& block : blocks_) bytes += sizeof(Block) + block->own_bytes();
     return bytes;
 }

@@ -106,7 +106,7 @@ void Level::link_newest(std::size_t place, std::int32_t c) {
     ++class_size_[slot];
 }
 
-void Level::reserve(std::size_t points, std::size_t classes) {
+void Level::reserve(std::size_t points, std::size_t point_classes, std::size_t classes) {
     const std::size_t max = shape_.capacity;
     const auto grow = [&](auto& values, std::size_t n, std::size_t each) {  // doubling, up to a full level
         if (values.capacity() < n * each) values.reserve(std::min(max, std::bit_ceil(n)) * each);
@@ -118,7 +118,7 @@ void Level::reserve(std::size_t points, std::size_t classes) {
     grow(arrival_, size, 1);
     grow(next_, size, 1);
     reserve_doubling(slot_of_, classes);
-    const std::size_t slots = std::min({max, classes, present_.size() + points});
+    const std::size_t slots = std::min({max, classes, present_.size() + point_classes});
     for (auto* each : {&present_, &free_, &oldest_, &newest_}) grow(*each, slots, 1);
     grow(class_size_, slots, 1);
     if (slots > lists_.slots()) rebuild_lists(ranges_, slots);

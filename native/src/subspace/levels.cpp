@@ -35,7 +35,7 @@ VoteRule Levels::make_rule() const {
 std::size_t Levels::levels_that_fit(std::size_t dimensions, std::size_t classes) const {
     const std::size_t copies = settings_.label_delay > 0 ? 2 : 1;
     const std::size_t each = copies * Level::max_bytes(shape(), dimensions, classes);
-    const std::size_t fixed = bytes_beside_levels();
+    const std::size_t fixed = bytes_beside_levels() + classes * (sizeof(std::int64_t) + sizeof(double));
     const std::size_t max_levels = settings_.max_bytes > fixed ? (settings_.max_bytes - fixed) / each : 0;
     if (max_levels == 0)
         throw std::invalid_argument("max_bytes is " + std::to_string(settings_.max_bytes) + ", but a level of " +
@@ -110,8 +110,12 @@ void Levels::reserve(std::span<const double>, std::span<const std::int32_t> labe
     static_cast<void>(levels_that_fit(dimensions_, classes));
     row_.resize(round_up(dimensions_, kLimitBlock));
     reserve_doubling(class_seen_, classes);
-    for (std::size_t l = 0; l < levels_.size(); ++l) levels_[l].reserve(max_taken(l, labels.size(), classes), classes);
-    for (Level& level : judged_) level.reserve(0, classes);
+    std::vector<std::int32_t> distinct(labels.begin(), labels.end());
+    std::sort(distinct.begin(), distinct.end());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    for (std::size_t l = 0; l < levels_.size(); ++l)
+        levels_[l].reserve(max_taken(l, labels.size(), classes), distinct.size(), classes);
+    for (Level& level : judged_) level.reserve(0, 0, classes);
     loss_.resize(levels_.size());
     view_.reserve(levels_[0]);
     sampler_.reserve(levels_[0]);
@@ -227,7 +231,7 @@ Levels Levels::merged(std::span<const Levels* const> parts, std::span<const std:
                 const Level& level = *level_of(*parts[p], l);
                 std::copy_n(level.values().data() + i * whole.dimensions_, whole.dimensions_, row.data());
                 const std::int32_t name = class_maps[p][static_cast<std::size_t>(level.point_class(i))];
-                levels[l].reserve(1, classes);
+                levels[l].reserve(1, 1, classes);
                 levels[l].insert(row.data(), name, arrival++, whole.shares(l));
             }
         }
@@ -318,7 +322,8 @@ std::size_t Levels::bytes_beside_levels() const noexcept {
 }
 
 std::size_t Levels::own_bytes() const noexcept {
-    std::size_t bytes = bytes_beside_levels();
+    std::size_t bytes =
+        bytes_beside_levels() + class_seen_.capacity() * sizeof(std::int64_t) + vote_.value.capacity() * sizeof(double);
     for (const Level& level : levels_) bytes += sizeof(Level) + level.own_bytes();
     for (const Level& level : judged_) bytes += sizeof(Level) + level.own_bytes();
     return bytes;

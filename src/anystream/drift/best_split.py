@@ -42,7 +42,8 @@ def best_split(records: NDArray[np.float64], labels: NDArray[np.int32], min_reco
     n = len(labels)
     if n < 2:
         return None
-    one_hot = np.eye(int(labels.max()) + 1)[labels]
+    present, numbers = np.unique(labels, return_inverse=True)  # of many classes, few have records here
+    one_hot = np.eye(len(present))[numbers]
     whole = one_hot.sum(axis=0)
     order = np.argsort(records, axis=0, kind="stable")  # missing values last
     values = np.take_along_axis(records, order, axis=0)

@@ -61,10 +61,10 @@ class FlatTree:
         return np.asarray(self.shares.take(leaves, axis=0))
 
     def is_valid(self, n_features: int) -> bool:
-        """Whether every path ends in a leaf and compares features below `n_features`."""
+        """Whether every path ends in a leaf and compares features below `n_features` with a threshold."""
         number = np.arange(len(self.left))
         leaf = self.left < 0
         below = (self.left > number) & (self.right > number)
         inside = np.maximum(self.left, self.right) < len(number)
         known = (self.feature >= 0) & (self.feature < n_features)
-        return bool(len(number) and (leaf | (below & inside & known)).all())
+        return bool(len(number) and (leaf | (below & inside & known)).all() and not np.isnan(self.threshold).any())

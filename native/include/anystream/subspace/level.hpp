@@ -76,9 +76,9 @@ class Level {
     }
     /// Whether inserting `count` of these points may cut new ranges, which takes long and allocates.
     [[nodiscard]] bool may_cut(std::span<const double> values, std::size_t count) const noexcept;
-    /// Allocates what inserting this many points of `classes` classes can need, except for new ranges. If that fails,
-    /// nothing has changed that can be observed.
-    void reserve(std::size_t points, std::size_t classes);
+    /// Allocates what declaring `classes` classes and inserting this many points of `point_classes` of them can need,
+    /// except for new ranges. If that fails, nothing has changed that can be observed.
+    void reserve(std::size_t points, std::size_t point_classes, std::size_t classes);
     /// Adds a point (a padded row of floats); arrivals ascend.
     void insert(const float* x, std::int32_t point_class, std::int64_t arrival, const StreamShares& shares);
     void declare_classes(std::size_t classes);

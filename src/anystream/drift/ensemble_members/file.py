@@ -22,7 +22,7 @@ from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arr
 _HEAD = ("kind", "version", "metadata")
 _TREE_ARRAYS = {
     "feature": ArraySpec("int32", ("nodes",), low=0),
-    "threshold": ArraySpec("float64", ("nodes",), finite=True),
+    "threshold": ArraySpec("float64", ("nodes",)),  # infinite where only missing values go the other way
     "left": ArraySpec("int32", ("nodes",), low=-1, high="nodes-1"),
     "right": ArraySpec("int32", ("nodes",), low=-1, high="nodes-1"),
     "missing_left": ArraySpec("uint8", ("nodes",), high=1),
