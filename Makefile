@@ -96,7 +96,7 @@ ATTACK_SECONDS ?= 300
 SEED ?= 0
 attack: build build/sanitize/.built
 	@PYTHONPATH=tests $(PY) -P -m attack --sanitized '$(SAN_ENV) $(SANPY) -P' \
-	    --seconds $(ATTACK_SECONDS) --seed $(SEED) $(if $(ONLY),--only $(ONLY)) $(if $(CASE),--case $(CASE))
+	    --seconds $(ATTACK_SECONDS) --seed $(SEED) --jobs $(JOBS) $(if $(ONLY),--only $(ONLY)) $(if $(CASE),--case $(CASE))
 
 requirements: $(VENV)/.packages
 	@$(PY) -m pip install -q uv

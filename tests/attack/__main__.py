@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,6 +61,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=300.0, help="time for all attacks together")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help=f"names, divided by commas, of {', '.join(ATTACKS)}")
+    parser.add_argument("--jobs", type=int, default=2, help="attacks that run at the same time")
     parser.add_argument("--case", type=int, help="repeat one case")
     parser.add_argument("--sanitized", help="command of a Python that has the sanitized build, with its environment")
     parser.add_argument("--fail-at", type=int, default=20, help="end an attack after this many failures")
@@ -71,13 +73,15 @@ def main() -> int:
         print(f"left out, since they need Linux and a C++ compiler: {', '.join(skipped)}")
         names = [name for name in names if name not in skipped]
 
-    results: dict[str, Result] = {}
-    with progress_bar() as show:
-        seconds_left = options.seconds
-        for i, name in enumerate(names):
-            share = ATTACKS[name].weight / sum(ATTACKS[other].weight for other in names[i:])
-            results[name] = run_attack(name, share * seconds_left, options, show)
-            seconds_left = max(seconds_left - results[name].seconds, 0.0)
+    weight = sum(ATTACKS[name].weight for name in names)
+    with progress_bar() as show, ThreadPoolExecutor(options.jobs) as pool:
+        jobs = {
+            name: pool.submit(
+                run_attack, name, options.seconds * options.jobs * ATTACKS[name].weight / weight, options, show
+            )
+            for name in names
+        }
+        results = {name: job.result() for name, job in jobs.items()}
     report(results, options)
     return 1 if any(result.failures for result in results.values()) else 0
 

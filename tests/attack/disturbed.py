@@ -39,18 +39,17 @@ class Disturbed(Attack):
 
     def count_calls(self, run: Run) -> list[str]:
         """Run once undisturbed, keep the results, and return the calls."""
-        for _ in range(2):  # the first writes the inputs
-            folder, output, log = self.new_folder(), self.folder / "output", self.folder / "calls"
-            log.unlink(missing_ok=True)
-            run.prepare(folder)
+        folder, output, log = self.new_folder(), self.folder / "output", self.folder / "calls"
+        log.unlink(missing_ok=True)
+        run.prepare(folder)
 
-            def work(folder: Path = folder, log: Path = log) -> None:
-                with failing_calls(folder, Fault.COUNT, NEVER, NEVER, log):
-                    run.start(folder)
+        def work() -> None:
+            with failing_calls(folder, Fault.COUNT, NEVER, NEVER, log):
+                run.start(folder)
 
-            status = os.waitpid(in_child(work, output), 0)[1]
-            if status != 0:
-                raise Failure(f"{run.name} ended with status {status}:\n{output.read_text()}")
+        status = os.waitpid(in_child(work, output), 0)[1]
+        if status != 0:
+            raise Failure(f"{run.name} ended with status {status}:\n{output.read_text()}")
         self.expected.append(run.results(folder))
         return [line.partition(" ")[2] for line in log.read_text().splitlines()]
 

@@ -41,6 +41,7 @@ def main() -> None:
     parser.add_argument("--skip", type=int, default=0, help="number of cases that ran before")
     parser.add_argument("--case", type=int, help="run this case alone")
     options = parser.parse_args()
+    end = time.monotonic() + options.seconds
 
     lines = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what the library prints goes elsewhere
@@ -48,9 +49,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="anystream-attack-") as folder:
         attack: Attack = module.make(Path(folder))
         order = case_order(attack, options.name, options.seed)
-        end = time.monotonic() + options.seconds
         position = options.skip
-        while options.case is not None or time.monotonic() < end:
+        while position == options.skip or time.monotonic() < end:  # one case at least
             if options.case is not None:
                 case = options.case
             elif order is None:

@@ -41,6 +41,8 @@ class Run(ABC):
 
     def __init__(self, inputs: Path) -> None:
         self.inputs = inputs
+        if not (inputs / "model.safetensors").exists():
+            write_inputs(inputs)
 
     def prepare(self, folder: Path) -> None:  # noqa: B027  # most runs begin in an empty folder
         """Write what lies in the folder before the first start."""
@@ -64,10 +66,7 @@ class LearningStream(Run):
     prints_one_line = False
 
     def start(self, folder: Path) -> None:
-        stream = self.inputs / "stream.csv"
-        if not stream.exists():
-            killed_stream.write_stream(stream, N_RECORDS)
-        killed_stream.run(stream, folder, N_RECORDS)
+        killed_stream.run(self.inputs / "stream.csv", folder, N_RECORDS)
 
     def results(self, folder: Path) -> dict[str, bytes]:
         return {name: (folder / name).read_bytes() for name in ("answers.jsonl", "dead.jsonl", "final.safetensors")}
@@ -82,8 +81,6 @@ class ClassifyCommand(Run):
 
     def start(self, folder: Path) -> None:
         inputs = self.inputs
-        if not (inputs / "model.safetensors").exists():
-            write_inputs(inputs)
         run_main(
             "classify", f"{inputs}/model.safetensors", f"{inputs}/records.csv", "-o", f"{folder}/answers.jsonl",
             "--dead-letters", f"{folder}/dead.jsonl", "--checkpoint", f"{folder}/checkpoint",
@@ -123,8 +120,6 @@ class FitCommand(Run):
     name = "fit"
 
     def prepare(self, folder: Path) -> None:
-        if not (self.inputs / "model.safetensors").exists():
-            write_inputs(self.inputs)
         shutil.copy(self.inputs / "model.safetensors", folder / "model.safetensors")
 
     def start(self, folder: Path) -> None:
@@ -143,7 +138,8 @@ RUNS: list[type[Run]] = [LearningStream, ClassifyCommand, ClassifyAndLearn, FitC
 
 
 def write_inputs(folder: Path) -> None:
-    """Write a table to fit, a model of it, and records with some that are malformed."""
+    """Write a table to fit, a model of it, and streams of records with some that are malformed."""
+    killed_stream.write_stream(folder / "stream.csv", N_RECORDS)
     rng = np.random.default_rng(3)
     y = rng.integers(0, 3, N_RECORDS)
     X = rng.normal(size=(N_RECORDS, 3)) + y[:, None]
