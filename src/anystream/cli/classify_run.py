@@ -23,13 +23,17 @@ from anystream.runtime.queue import OverflowPolicy
 from anystream.runtime.run_state import RunState
 from anystream.runtime.schedulers import DeadlineShare, FixedBudget, MarginalGain, Scheduler, WaitingTime
 
-_MAY_CHANGE = (  # options that may differ when a run continues: they change no answer, or what they name is recognised
+_MAY_CHANGE = (  # options that may differ when a run continues: bounds, what changes no answer, and what is recognised
     "model",
     "input_path",
     "output_path",
     "dead_letters_path",
     "save_path",
     "queue_capacity",
+    "label_capacity",
+    "learn_capacity",
+    "max_classes",
+    "max_text",
     "strict",
     "mmap",
     "verify",

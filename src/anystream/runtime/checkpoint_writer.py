@@ -11,17 +11,17 @@ from anystream.runtime.run_state import RunState
 
 
 class SaveResult(NamedTuple):
-    """A checkpoint that is on disk, or the reason why it is not.
+    """What became of a checkpoint.
 
     Parameters
     ----------
-    state : RunState
-        The checkpoint.
+    resume_at : int
+        Offset of the source from which a run would continue.
     error : BaseException or None
-        Why it could not be saved.
+        Why it could not be saved; None if it is on disk.
     """
 
-    state: RunState
+    resume_at: int
     error: BaseException | None
 
 
@@ -39,7 +39,7 @@ class CheckpointWriter:
     def __init__(self, folder: CheckpointFolder, sync: Callable[[], None]) -> None:
         self._folder = folder
         self._sync = sync
-        self._state: RunState | None = None
+        self._resume_at = 0
         self._thread: threading.Thread | None = None
         self._sync_error: BaseException | None = None
         self._save_error: BaseException | None = None
@@ -49,11 +49,13 @@ class CheckpointWriter:
         """Whether a checkpoint was started whose result `finish` has not returned yet."""
         return self._thread is not None
 
-    def start(self, state: RunState) -> None:
-        """Begin to save a checkpoint; the last one must be finished."""
+    def start(self, make_state: Callable[[], RunState], *, resume_at: int) -> None:
+        """Begin to save the checkpoint that `make_state` returns in the thread; the last one must be finished."""
         assert self._thread is None
-        self._state, self._sync_error, self._save_error = state, None, None
-        self._thread = threading.Thread(target=self._save, args=(state,), name="anystream: checkpoint", daemon=True)
+        self._resume_at, self._sync_error, self._save_error = resume_at, None, None
+        self._thread = threading.Thread(
+            target=self._save, args=(make_state,), name="anystream: checkpoint", daemon=True
+        )
         self._thread.start()
 
     def finish(self, *, wait: bool) -> SaveResult | None:
@@ -61,14 +63,13 @@ class CheckpointWriter:
 
         With `wait`, wait for it. An error of `sync` is raised, because answers may be lost.
         """
-        if self._thread is None or self._state is None or (self._thread.is_alive() and not wait):
+        if self._thread is None or (self._thread.is_alive() and not wait):
             return None
         self._thread.join()
-        result = SaveResult(self._state, self._save_error)
-        self._state = self._thread = None
+        self._thread = None
         if self._sync_error is not None:
             raise self._sync_error
-        return result
+        return SaveResult(self._resume_at, self._save_error)
 
     def close(self) -> None:
         """Wait for the checkpoint that was started, whatever its result, and unlock the folder."""
@@ -76,13 +77,13 @@ class CheckpointWriter:
             self._thread.join()
         self._folder.close()
 
-    def _save(self, state: RunState) -> None:
+    def _save(self, make_state: Callable[[], RunState]) -> None:
         try:
             self._sync()
         except BaseException as error:  # raised again by `finish`, in the engine's thread
             self._sync_error = error
             return
         try:
-            self._folder.save(state)
+            self._folder.save(make_state())
         except BaseException as error:  # returned by `finish`
             self._save_error = error

@@ -6,7 +6,7 @@ import gc
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from anystream._native import StopToken
@@ -237,8 +237,7 @@ class Engine:
         try:
             self.summary.restore(state.summary)
             self._intake.restore(state.intake)
-            if self.labels is not None:
-                self.labels.seek(state.labels.get("offset", 0), state.labels.get("fingerprint"))
+            self._label_intake.restore(state.labels)
             self.matcher.restore(state.matcher)
             self.learner.restore(state.learner, self.summary.answered)
             self._delivery.restore(state.delivery)
@@ -325,18 +324,17 @@ class Engine:
         """Capture the state of the run at this instant, and begin to save it; `complete` after the last answer."""
         self._saved_at, self._saved_answers = self.clock.now(), self.summary.answered
         model, learner = self.learner.state()
-        labels = self.labels
-        writer.start(
-            RunState(
-                model=model,
-                intake=self._intake.state(),
-                labels={} if labels is None else {"offset": labels.offset, "fingerprint": labels.fingerprint()},
-                learner=learner,
-                matcher=self.matcher.state(),
-                delivery=self._delivery.state(complete=complete),
-                summary=self.summary.state(),
-            )
+        make_matcher_state = self.matcher.capture()
+        state = RunState(
+            model=model,
+            intake=self._intake.state(),
+            labels=self._label_intake.state(),
+            learner=learner,
+            matcher={},
+            delivery=self._delivery.state(complete=complete),
+            summary=self.summary.state(),
         )
+        writer.start(lambda: replace(state, matcher=make_matcher_state()), resume_at=state.intake["resume_at"])
 
     def _finish_checkpoint(self, *, wait: bool) -> None:
         """Acknowledge the records of a checkpoint that is on disk; report one that could not be saved."""
@@ -347,7 +345,7 @@ class Engine:
             return
         if result.error is None:
             self.summary.checkpoint_error = ""
-            self.source.acknowledge(result.state.intake["resume_at"])
+            self.source.acknowledge(result.resume_at)
         else:
             self.summary.checkpoints_failed += 1
             self.summary.checkpoint_error = str(result.error) or repr(result.error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -86,6 +87,22 @@ class LabelIntake:
         while self._poll(self._source, _MAX_LABELS):
             while self._learner.is_full:
                 self._learner.wait(1.0)
+
+    def state(self) -> dict[str, Any]:
+        """Return how far the label source was read, for a checkpoint; empty without one."""
+        if self._source is None:
+            return {}
+        return {
+            "offset": self._source.offset,
+            "fingerprint": self._source.fingerprint(),
+            "unmatched_in_a_row": self._unmatched_in_a_row,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a `state`, or from the first label if there was no label source."""
+        if self._source is not None and state:
+            self._source.seek(state["offset"], state["fingerprint"])
+            self._unmatched_in_a_row = state["unmatched_in_a_row"]
 
     def _match_records(self, records: Records) -> None:
         labelled, evicted = self._matcher.match_records(records)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from anystream.runtime.contracts import LateLabel
 from anystream.runtime.keyed_queue import KeyedQueue
-from anystream.runtime.packed_records import pack_records, to_plain, unpack_records
+from anystream.runtime.packed_records import pack_records, plain_key, to_plain, unpack_records
 from anystream.runtime.records import Records
 
 
@@ -154,15 +154,23 @@ class LabelMatcher:
 
     def state(self) -> dict[str, Any]:
         """Return the waiting records and labels, for a checkpoint."""
-        waiting = [record for _, record in self._records]
-        records = _to_records(waiting, [None] * len(waiting)) if waiting else Records.empty()
-        return pack_records(records) | {
-            "label_keys": [key for key, _ in self._labels],
-            "label_values": [to_plain(label.label) for _, label in self._labels],
-            "label_places": [[label.number, label.n_records, label.duplicate] for _, label in self._labels],
-            "matched_keys": list(self._matched_keys),
-            "counts": [self._n_records, self.last_label, self._last_matched, self.duplicated],
-        }
+        return self.capture()()
+
+    def capture(self) -> Callable[[], dict[str, Any]]:
+        """Return a function that makes the `state` of this instant: that takes long, and another thread may call it."""
+        records, labels, matched_keys = list(self._records), list(self._labels), list(self._matched_keys)
+        counts = [self._n_records, self.last_label, self._last_matched, self.duplicated]
+
+        def make_state() -> dict[str, Any]:
+            return _pack_waiting([record for _, record in records]) | {
+                "label_keys": [key for key, _ in labels],
+                "label_values": [to_plain(label.label) for _, label in labels],
+                "label_places": [[label.number, label.n_records, label.duplicate] for _, label in labels],
+                "matched_keys": matched_keys,
+                "counts": counts,
+            }
+
+        return make_state
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a `state`."""
@@ -188,6 +196,20 @@ class LabelMatcher:
         self._matched_keys[key] = None
         if len(self._matched_keys) > self.capacity:
             del self._matched_keys[next(iter(self._matched_keys))]
+
+
+def _pack_waiting(waiting: list[_WaitingRecord]) -> dict[str, Any]:
+    """Return waiting records in the form of `pack_records`, but with rows of features, which are quickly listed."""
+    packed = pack_records(Records.empty())
+    if waiting:
+        packed |= {
+            "features": [record.features for record in waiting],
+            "offsets": [record.offset for record in waiting],
+            "lines": [record.line for record in waiting],
+            "keys": [plain_key(record.key) for record in waiting],
+            "labels": [None] * len(waiting),
+        }
+    return packed
 
 
 def _to_records(waiting: list[_WaitingRecord], labels: list[Any]) -> Records:

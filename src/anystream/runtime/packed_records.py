@@ -15,7 +15,7 @@ def pack_records(records: Records) -> dict[str, Any]:
         "features": records.features,
         "offsets": records.offset,
         "lines": records.line,
-        "keys": [key if isinstance(key, str | int | float | None) else str(key) for key in records.key.tolist()],
+        "keys": [plain_key(key) for key in records.key.tolist()],
         "labels": [to_plain(label) for label in records.label.tolist()],
     }
 
@@ -25,6 +25,11 @@ def unpack_records(state: dict[str, Any]) -> Records:
     return Records.from_features(
         state["features"], key=state["keys"], offset=state["offsets"], line=state["lines"], label=state["labels"]
     )
+
+
+def plain_key(key: Any) -> Any:
+    """Return a key as JSON can hold it: keys of other types as text, which is how keys are compared."""
+    return key if isinstance(key, str | int | float | None) else str(key)
 
 
 def to_plain(label: Any) -> Any:

@@ -36,7 +36,7 @@ class RunState:
     intake : dict
         State of `Intake`: how far the source was read, and which records are unfinished.
     labels : dict
-        Position and fingerprint of the label source; empty without one.
+        State of `LabelIntake`: how far the label source was read; empty without one.
     learner : dict
         State of the `Learner`: labelled records that the model has not learned yet.
     matcher : dict
