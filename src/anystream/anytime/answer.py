@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+_MAX_LABEL_BYTES = 1024
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
@@ -43,6 +45,16 @@ class Answer:
             f"Answer({len(self)} records, {self.steps.mean():.1f} steps on average, "
             f"{self.certified.mean():.0%} certified, {self.elapsed_s * 1e3:.2f} ms)"
         )
+
+
+def most_probable(classes: NDArray[Any], proba: NDArray[np.float64]) -> NDArray[Any]:
+    """Return the class with the highest probability of each row.
+
+    Long texts are returned as objects: an array of texts would take the width of the longest for each record.
+    """
+    if classes.dtype.itemsize > _MAX_LABEL_BYTES:
+        classes = classes.astype(object)
+    return np.asarray(classes[proba.argmax(axis=1)])
 
 
 class BatchResult(NamedTuple):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from anystream.anytime.answer import Answer, BatchResult
+from anystream.anytime.answer import Answer, BatchResult, most_probable
 from anystream.anytime.budget import Budget, BudgetLike
 from anystream.anytime.query import Query
 from anystream.anytime.stages import check_stages
@@ -103,7 +103,7 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         model = self.pin()
         proba, steps, certified = model.classify_records(model.validate_records(X), limits)
-        labels = model.classes_[proba.argmax(axis=1)]
+        labels = most_probable(model.classes_, proba)
         return Answer(labels, proba, steps, certified, time.perf_counter() - started)
 
     def staged_predict_proba(
@@ -132,7 +132,7 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Yield the labels after each of `stages` steps; see `staged_predict_proba`."""
         model = self.pin()
         for proba in model.staged_predict_proba(X, stages=stages):
-            yield model.classes_[proba.argmax(axis=1)]
+            yield most_probable(model.classes_, proba)
 
     # -- single records ----------------------------------------------------------------------------------------------
 

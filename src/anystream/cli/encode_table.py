@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream.connectors.schema import Schema, SchemaError
+from anystream.runtime.record_checks import MAX_TEXT
 
 
 def encode_table(schema: Schema, columns: Mapping[str, Sequence[Any]], path: str) -> NDArray[np.float64]:
@@ -44,6 +45,9 @@ def encode_labelled_table(
     unlabelled = next((row for row, label in enumerate(labels) if label is None and row not in errors), None)
     if unlabelled is not None:
         errors[unlabelled] = f"column {schema.label!r}, the label, is empty"
+    too_long = next((row for row, label in enumerate(labels) if isinstance(label, str) and len(label) > MAX_TEXT), None)
+    if too_long is not None:
+        errors[too_long] = f"the label has {len(labels[too_long])} characters, allowed are {MAX_TEXT}"
     _raise_first(errors, path)
     return features, labels
 

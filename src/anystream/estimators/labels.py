@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+_MAX_FIXED_WIDTH = 256  # characters: an array of texts takes the width of the longest for each of them
+
 
 def extend_classes(classes: NDArray[Any] | None, labels: ArrayLike, *, by_appearance: bool = False) -> NDArray[Any]:
     """Return the classes followed by the new ones among `labels`: sorted, or in order of appearance.
 
-    Known classes keep their positions, so columns of probabilities keep their meaning.
+    Known classes keep their positions, so columns of probabilities keep their meaning. The result is an array of
+    objects if it holds texts and numbers, or if a new text is very long.
 
     Examples
     --------
@@ -32,6 +35,9 @@ def extend_classes(classes: NDArray[Any] | None, labels: ArrayLike, *, by_appear
     new = found[[label not in known for label in found.tolist()]]
     if new.size == 0:
         return classes
+    if classes.dtype.kind == "U" and all(isinstance(label, str) for label in new.tolist()):
+        longest = max(map(len, new.tolist()))
+        new = new.astype(np.str_ if longest <= _MAX_FIXED_WIDTH else object)
     if (new.dtype.kind in "US") != (classes.dtype.kind in "US"):  # texts beside numbers: do not convert either
         return np.concatenate([classes.astype(object), new.astype(object)])
     return np.concatenate([classes, new])
