@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from anystream import ModelFileError, load
 from anystream.drift import GaussianNaiveBayes
 from anystream.estimators.saving import ModelState
+from anystream.model_file import write_model
 from anystream.models import MODELS
+from anystream.runtime.record_checks import RecordChecks
 
 PARAMETERS = {
     "bayes-tree": [
@@ -143,3 +145,31 @@ def test_names_that_would_take_much_memory_are_not_saved(tmp_path, classes):
     with pytest.raises(ValueError, match=r"has 1\d* characters, allowed are 10000; use shorter texts"):
         fitted(classes).save(tmp_path / "model.safetensors")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["x" * 10**7, "y"], "has 10000000 characters, allowed are 10000; use shorter texts"),
+        (
+            [*map(str, range(50_000)), "x" * 9_999],
+            "50001 texts of up to 9999 characters take more than",
+        ),
+    ],
+)
+@pytest.mark.parametrize("key", ["classes", "columns"])
+def test_names_that_would_take_much_memory_are_not_loaded(tmp_path, names, message, key):
+    path = tmp_path / "model.safetensors"
+    content = fitted().to_file()
+    metadata = content.metadata | {key: {"kind": "U", "values": names}}
+    write_model(path, kind=content.kind, version=content.version, metadata=metadata, arrays=content.arrays)
+    with pytest.raises(ModelFileError, match=message) as raised:
+        load(path)
+    assert len(str(raised.value)) < 500 + len(str(path))
+
+
+def test_a_stream_teaches_no_label_that_a_file_cannot_store():
+    checks = RecordChecks.from_model(fitted(), learns=True, max_text=10**6)
+    assert checks.label_error("x" * 10_000) is None
+    assert checks.label_error("x" * 10_001) == "the label has 10001 characters, allowed are 10000"
+    assert checks.key_error("x" * 10_001) is None

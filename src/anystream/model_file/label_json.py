@@ -13,7 +13,8 @@ from anystream.model_file.container import ModelFile
 from anystream.model_file.errors import short
 
 _DTYPES = {"b": np.bool_, "i": np.int64, "u": np.uint64, "f": np.float64, "U": np.str_, "O": np.object_}
-_MAX_CHARACTERS = 10_000  # of one label
+MAX_CHARACTERS = 10_000
+"""Maximum number of characters in a label or the name of a column."""
 _MAX_ARRAY_BYTES = 2**28  # of an array of texts, in which each takes as much as the longest
 
 
@@ -54,8 +55,8 @@ def labels_from_json(file: ModelFile, key: str) -> NDArray[Any]:
 def _find_long_text(values: list[Any]) -> str:
     """Return what is wrong with labels or names of columns that would take too much memory; empty if nothing is."""
     longest = max((value for value in values if isinstance(value, str)), key=len, default="")
-    if len(longest) > _MAX_CHARACTERS:
-        return f"{short(longest)} has {len(longest)} characters, allowed are {_MAX_CHARACTERS}; use shorter texts"
+    if len(longest) > MAX_CHARACTERS:
+        return f"{short(longest)} has {len(longest)} characters, allowed are {MAX_CHARACTERS}; use shorter texts"
     if 4 * len(longest) * len(values) > _MAX_ARRAY_BYTES:
         size = f"{len(values)} texts of up to {len(longest)} characters"
         return f"{size} take more than {_MAX_ARRAY_BYTES} bytes; shorten {short(longest)}"

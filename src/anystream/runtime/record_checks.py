@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream.anytime.feature_values import MAX_VALUE
+from anystream.model_file.label_json import MAX_CHARACTERS
 from anystream.runtime.records import Records, RejectedRecord, show_value
 
 MAX_TEXT = 1000
@@ -96,7 +97,7 @@ class RecordChecks:
     def key_error(self, key: Any) -> str | None:
         """Return what is wrong with a key, or None: sinks write it, and later labels refer to it."""
         if isinstance(key, str):
-            return self._text_error("key", key)
+            return _text_error("key", key, self.max_text)
         if isinstance(key, float) and not math.isfinite(key):
             return f"the key is {key}, which JSON cannot hold; use text or a finite number"
         if isinstance(key, _CONTAINERS):
@@ -110,7 +111,7 @@ class RecordChecks:
         if isinstance(label, str):
             if self.label_kind == "number":
                 return f"the label is {show_value(label)}, those of the model are numbers"
-            return self._text_error("label", label)
+            return _text_error("label", label, min(self.max_text, MAX_CHARACTERS))  # a file could not store it
         if not isinstance(label, bool | int | float | np.number | np.bool_):
             return f"the label is {show_value(label)}; use text or a number"
         if self.label_kind == "text":
@@ -119,12 +120,13 @@ class RecordChecks:
             return f"the label is {show_value(label)}; use a whole number of at most 64 bits"
         return None
 
-    def _text_error(self, name: str, text: str) -> str | None:
-        if len(text) > self.max_text:
-            return f"the {name} has {len(text)} characters, allowed are {self.max_text}"
-        if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-            return f"the {name} is {show_value(text)}, which has half of a surrogate pair; send valid Unicode"
-        return None
+
+def _text_error(name: str, text: str, max_characters: int) -> str | None:
+    if len(text) > max_characters:
+        return f"the {name} has {len(text)} characters, allowed are {max_characters}"
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        return f"the {name} is {show_value(text)}, which has half of a surrogate pair; send valid Unicode"
+    return None
 
 
 def _kind_of_classes(classes: list[Any]) -> str | None:
