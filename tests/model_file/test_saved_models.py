@@ -36,7 +36,6 @@ PARAMETERS = {
     "online-tree": [{"min_window": 4, "max_window": 20, "test_every": 2}],
 }
 CASES = [(kind, parameters) for kind in MODELS for parameters in PARAMETERS[kind]]
-MISSING_IS_NOT_SAVED = ("sea-ensemble", "wcea")  # of data with missing values, see below
 BUDGETS = (0, 1, 3, 10, 10**6)
 LABELS = {
     "int": np.array([-3, 0, 2**40]),
@@ -80,7 +79,7 @@ def test_a_loaded_model_classifies_and_learns_as_the_saved_one(
 ):
     random = np.random.default_rng(seed)
     model = MODELS[kind].load_class()(**parameters)
-    missing = missing and model.allows_missing() and kind not in MISSING_IS_NOT_SAVED
+    missing = missing and model.allows_missing()
     classes = LABELS[labels]
 
     def batch(n):
@@ -108,14 +107,6 @@ def test_a_loaded_model_classifies_and_learns_as_the_saved_one(
             model.partial_fit(X[-n:], y[-n:])
             twin.partial_fit(X[-n:], y[-n:])
         assert results(twin, queries) == results(model, queries)
-
-
-@pytest.mark.xfail(strict=True, raises=ModelFileError, reason="thresholds beside missing values are infinite")
-@pytest.mark.parametrize("kind", MISSING_IS_NOT_SAVED)
-def test_an_ensemble_of_trees_over_missing_values_is_saved(tmp_path, kind):
-    random = np.random.default_rng(0)
-    X = draw_records(random, 60, "ties", 2, missing=True)
-    MODELS[kind].load_class()(chunk_size=10).fit(X, np.arange(60) % 2).save(tmp_path / "model.safetensors")
 
 
 def fitted(classes=("a", "b")):
