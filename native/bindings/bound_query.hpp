@@ -1,14 +1,18 @@
 // A query as Python holds it: one class template for every model. A model adds its own calls in a derived class.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "anystream/anytime_query.hpp"
+#include "anystream/fork.hpp"
 #include "bindings.hpp"
+#include "signals.hpp"
 
 namespace anystream::bindings {
 
@@ -44,9 +48,10 @@ concept ResumableFromBytes =
         query.resume(model, state);
     };
 
-/// One classification in progress and the model it was opened on. Up to kStepsWithGil steps are taken without releasing
-/// the GIL: they take less time than other threads need to get it.
-template <AnytimeQuery QueryType, std::int64_t kStepsWithGil = 64>
+/// One classification in progress and the model it was opened on. Every call may run in any thread at any time: a lock
+/// guards the query, and `refine` lets other calls in several times per millisecond. Up to kPortion steps are taken
+/// without releasing the GIL: they take less time than other threads need to get it.
+template <AnytimeQuery QueryType, std::int64_t kPortion = 64>
 class BoundQuery {
   public:
     using Query = QueryType;
@@ -71,28 +76,89 @@ class BoundQuery {
 
     std::int64_t refine(std::int64_t steps, std::int64_t nanoseconds, const StopFlag* stop) {
         const Limits limits = make_limits(steps, nanoseconds, stop);
-        if (!limits.interruptible() && steps >= 0 && steps <= kStepsWithGil)
-            return query_.advance(*model_, steps, nullptr);
+        if (!limits.interruptible() && limits.steps <= kPortion) {
+            const Hold hold(guard_);
+            return query_.advance(*model_, limits.steps, nullptr);
+        }
         const nb::gil_scoped_release unlocked;
-        return anystream::refine(query_, *model_, limits);
+        return refine_in_portions(limits);
     }
-    [[nodiscard]] std::size_t label() { return query_.label(*model_); }
-    [[nodiscard]] auto proba() { return to_numpy(posterior_of(query_, *model_)); }
+    [[nodiscard]] std::size_t label() {
+        const Hold hold(guard_);
+        return query_.label(*model_);
+    }
+    [[nodiscard]] auto proba() {
+        const Hold hold(guard_);
+        return to_numpy(posterior_of(query_, *model_));
+    }
     [[nodiscard]] nb::bytes state()
         requires ResumableFromBytes<Query>
     {
+        const Hold hold(guard_);
+        return suspended();
+    }
+    [[nodiscard]] std::int64_t steps() const {
+        const Hold hold(guard_);
+        return query_.steps();
+    }
+    [[nodiscard]] bool exhausted() const {
+        const Hold hold(guard_);
+        return query_.exhausted();
+    }
+    [[nodiscard]] bool certified() const {
+        const Hold hold(guard_);
+        return query_.certified();
+    }
+
+  protected:
+    /// Holds the lock of a query. Waits for it without the GIL, which it has before and after.
+    class [[nodiscard]] Hold {
+      public:
+        explicit Hold(BriefMutex& guard) : lock_(guard, std::try_to_lock) {
+            if (lock_.owns_lock()) return;
+            const nb::gil_scoped_release unlocked;
+            lock_.lock();
+        }
+
+      private:
+        std::unique_lock<BriefMutex> lock_;
+    };
+
+    explicit BoundQuery(Share model) : model_(std::move(model)), query_(std::move(spare_query<Query>())) {}
+
+    /// The state; the lock is held.
+    [[nodiscard]] nb::bytes suspended() {
         const auto bytes = query_.suspend();
         return nb::bytes(bytes.data(), bytes.size());
     }
-    [[nodiscard]] std::int64_t steps() const noexcept { return query_.steps(); }
-    [[nodiscard]] bool exhausted() const noexcept { return query_.exhausted(); }
-    [[nodiscard]] bool certified() const noexcept { return query_.certified(); }
 
-  protected:
-    explicit BoundQuery(Share model) : model_(std::move(model)), query_(std::move(spare_query<Query>())) {}
-
+    mutable BriefMutex guard_;  // over query_
     Share model_;
     Query query_;
+
+  private:
+    std::int64_t refine_in_portions(const Limits& limits) {
+        StopWatch watch(limits);
+        SignalPoll signals;
+        std::int64_t taken = 0, portion = kPortion;
+        auto last = Clock::now();
+        for (std::unique_lock lock(guard_);;) {
+            const std::int64_t wanted = std::min(portion, limits.steps - taken);
+            const std::int64_t now = query_.advance(*model_, wanted, limits.interruptible() ? &watch : nullptr);
+            taken += now;
+            if (now < wanted || taken == limits.steps) return taken;
+            const auto took = Clock::now() - std::exchange(last, Clock::now());
+            if (took < kShort) portion *= 2;
+            if (took > kLong && portion > 1) portion /= 2;
+            if (!guard_.wanted() && !signals.due(last)) continue;
+            lock.unlock();
+            signals.poll();
+            guard_.give_way();
+            lock.lock();
+        }
+    }
+
+    static constexpr std::chrono::microseconds kShort{100}, kLong{400};  // of a portion, after which others get a turn
 };
 
 /// The calls that all queries have. `Bound` is a BoundQuery or derived from one.

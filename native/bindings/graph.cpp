@@ -114,10 +114,12 @@ class GraphQuery : public BoundQuery<Query, 1024> {  // vertices are compared in
     using BoundQuery::BoundQuery;
 
     [[nodiscard]] auto record() const {
+        const Hold hold(guard_);
         return to_numpy(std::vector<double>(query_.record().begin(), query_.record().end()));
     }
     [[nodiscard]] auto nearest() const {
         std::vector<std::int64_t> vertices;
+        const Hold hold(guard_);
         for (const Neighbor& neighbour : query_.nearest()) vertices.push_back(neighbour.id);
         return to_numpy(std::move(vertices));
     }

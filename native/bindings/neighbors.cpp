@@ -78,7 +78,7 @@ class GalleryQuery : public BoundQuery<Query> {
     /// The nearest exemplar so far, its distance and the position, if one votes and there are no lists; else the
     /// nearest with their distances, the position, and with lists: steps, lists visited, and the end of the last one.
     [[nodiscard]] nb::tuple state() const {
-        const QueryState now = query_.suspend(*model_);
+        const QueryState now = suspend();
         if (plain()) {
             const Near best = now.nearest.empty() ? Near{-1, 0.0} : now.nearest.front();
             return nb::make_tuple(best.position, best.distance, now.position);
@@ -91,11 +91,16 @@ class GalleryQuery : public BoundQuery<Query> {
     /// Serials and distances of the nearest so far.
     [[nodiscard]] std::vector<std::pair<std::int64_t, double>> nearest() const {
         std::vector<std::pair<std::int64_t, double>> rows;
+        const Hold hold(guard_);
         for (const Neighbor& each : query_.nearest()) rows.emplace_back(each.id, model_->space().distance(each.power));
         return rows;
     }
 
   private:
+    [[nodiscard]] QueryState suspend() const {
+        const Hold hold(guard_);
+        return query_.suspend(*model_);
+    }
     [[nodiscard]] bool plain() const noexcept { return k_ == 1 && !model_->has_lists(); }
 
     [[nodiscard]] QueryState state_of(const nb::tuple& given) const {

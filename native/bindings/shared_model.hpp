@@ -82,15 +82,10 @@ class SharedModel {
 
     /// A share for a reader, which does not change. Call it with the GIL held.
     [[nodiscard]] Share share() const {
-        renew_after_fork();
-        {
-            const BriefLock lock(guard_, std::try_to_lock);
-            if (lock.owns()) return model_;
-        }
+        const std::unique_lock held(guard_, std::try_to_lock);
+        if (held.owns_lock()) return model_;
         const nb::gil_scoped_release unlocked;
-        waiting_.fetch_add(1);
-        const BriefLock lock(guard_);
-        waiting_.fetch_sub(1);
+        const std::lock_guard lock(guard_);
         return model_;
     }
 
@@ -161,7 +156,7 @@ class SharedModel {
     template <typename Work>
     std::size_t begin_in_place(const Work& work, Announcement* announcement) {
         const auto begin = [&]() -> std::size_t {
-            const BriefLock lock(guard_);
+            const std::lock_guard lock(guard_);
             if (!unshared()) return 0;
             reserve(work, *model_);
             if (announcement != nullptr) announcement->make();
@@ -178,9 +173,9 @@ class SharedModel {
     template <typename Work>
     void finish(const Work& work, std::size_t done) {
         while (done < work.size()) {
-            while (waiting_.load() > 0) std::this_thread::yield();  // a mutex alone would let this thread in again
+            guard_.give_way();
             {
-                const BriefLock lock(guard_);
+                const std::lock_guard lock(guard_);
                 if (unshared()) {
                     const std::size_t next = std::min(done + portion_of<Work>(), work.size());
                     work.apply(*model_, done, next);
@@ -231,24 +226,22 @@ class SharedModel {
 
     /// Replaces the model by `draft`, which becomes the replaced one.
     void publish(Share& draft) noexcept {
-        const BriefLock lock(guard_);
+        const std::lock_guard lock(guard_);
         model_.swap(draft);
         short_of_memory_ = 0;
     }
 
-    /// In a child of fork: forgets the learners and readers of the parent.
+    /// In a child of fork: forgets the learners of the parent.
     void renew_after_fork() const {
         if (generation_.load(std::memory_order_relaxed) == process_generation()) return;
-        const BriefLock lock(guard_);
+        const std::lock_guard lock(guard_);
         if (generation_.load(std::memory_order_relaxed) == process_generation()) return;
         new (&writers_) std::mutex;
-        waiting_.store(0);
         generation_.store(process_generation(), std::memory_order_relaxed);
     }
 
-    mutable std::mutex guard_;             // over model_ and, while nobody has a share, over what it points to
-    mutable std::mutex writers_;           // held by the one thread that learns
-    mutable std::atomic<int> waiting_{0};  // readers that wait for guard_
+    mutable BriefMutex guard_;    // over model_ and, while nobody has a share, over what it points to
+    mutable std::mutex writers_;  // held by the one thread that learns
     mutable std::atomic<std::uint64_t> generation_{process_generation()};
     int short_of_memory_ = 0;  // times that a copy was tried in vain; behind writers_
     Share model_;

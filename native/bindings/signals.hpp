@@ -11,10 +11,10 @@ namespace anystream::bindings {
 /// Lets Python handle signals from time to time; for the thread that Python called, without the GIL.
 class SignalPoll {
   public:
+    [[nodiscard]] bool due(Clock::time_point now) const noexcept { return now - last_ >= kInterval; }
     /// Throws what a signal handler raises. Call it often: it reads the clock, and takes the GIL every 50 ms.
     void poll() {
-        const auto now = Clock::now();
-        if (now - last_ < kInterval) return;
+        if (!due(Clock::now())) return;
         const nb::gil_scoped_acquire locked;
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
         last_ = Clock::now();

@@ -15,7 +15,8 @@ class Query(ABC):
     """One record being classified. It has a label from the start and can be stopped, stored and resumed.
 
     ``refine(a)`` followed by ``refine(b)`` equals ``refine(a + b)``, bit for bit. Reading `label`, `proba` or `state`
-    changes nothing. A query keeps using the model as it was when the query was opened, even if the model learns more.
+    changes nothing, and may be done in other threads while one refines: they do not wait for its end. A query keeps
+    using the model as it was when the query was opened, even if the model learns more.
     Pickling a query pickles its model too. To store a query without the model, keep its `state` and pass it to
     ``model.query(state=…)`` later.
     """

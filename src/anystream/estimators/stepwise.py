@@ -121,7 +121,7 @@ class StepwiseQuery(Query):
         Steps taken so far.
     """
 
-    __slots__ = ("_classes", "_exhausted", "_next_state", "_proba_of", "_state", "_steps")
+    __slots__ = ("_classes", "_next_state", "_proba_of", "_progress")
 
     def __init__(
         self,
@@ -134,26 +134,24 @@ class StepwiseQuery(Query):
         self._classes = classes
         self._next_state = next_state
         self._proba_of = proba_of
-        self._state = state
-        self._steps = steps
-        self._exhausted: bool | None = None  # None: unknown until the next step is tried
+        # The state, the steps and whether none is left (None: unknown until the next step is tried); replaced as a
+        # whole, so that other threads can read it.
+        self._progress: tuple[Any, int, bool | None] = state, steps, None
 
     def refine(self, budget: BudgetLike = None) -> Self:
         """Take steps within `budget` (None: until nothing is left to do); return the query itself."""
         limits = Budget.of(budget).start()
-        last = None if limits.steps is None else self._steps + limits.steps
-        while (last is None or self._steps < last) and not self._exhausted:
+        last = None if limits.steps is None else self.steps + limits.steps
+        while (last is None or self.steps < last) and not self._progress[2]:
             if limits.timed and _is_over(limits):
                 break
             self._step()
         return self
 
     def _step(self) -> None:
-        following = self._next_state(self._state)
-        if following is None:
-            self._exhausted = True
-        else:
-            self._state, self._steps, self._exhausted = following, self._steps + 1, None
+        state, steps, _ = self._progress
+        following = self._next_state(state)
+        self._progress = (state, steps, True) if following is None else (following, steps + 1, None)
 
     @property
     def label(self) -> Any:
@@ -163,12 +161,12 @@ class StepwiseQuery(Query):
     @property
     def proba(self) -> NDArray[np.float64]:
         """Probabilities of the classes so far, in the order of the classifier's `classes_`."""
-        return np.asarray(self._proba_of(self._state), dtype=np.float64)
+        return np.asarray(self._proba_of(self._progress[0]), dtype=np.float64)
 
     @property
     def steps(self) -> int:
         """Steps taken so far."""
-        return self._steps
+        return self._progress[1]
 
     @property
     def certified(self) -> bool:
@@ -178,14 +176,13 @@ class StepwiseQuery(Query):
     @property
     def exhausted(self) -> bool:
         """Whether no step is left."""
-        if self._exhausted is None:
-            self._exhausted = self._next_state(self._state) is None
-        return self._exhausted
+        state, _, exhausted = self._progress
+        return self._next_state(state) is None if exhausted is None else exhausted
 
     @property
     def state(self) -> tuple[Any, int]:
         """The state and the number of steps."""
-        return self._state, self._steps
+        return self._progress[:2]
 
 
 def _is_over(limits: Budget) -> bool:

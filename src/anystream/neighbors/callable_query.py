@@ -49,8 +49,9 @@ class CallableQuery:
     ) -> None:
         self._metric, self._exemplars, self._n_classes = metric, exemplars, n_classes
         self._record, self._k, self._left_out = record, k, left_out
-        self._nearest: list[tuple[float, int, int]] = []  # distance, serial, position
-        self._position = 0
+        # The nearest (distance, serial, position of an exemplar) and the number compared; replaced as a whole at every
+        # step, so that other threads can read it.
+        self._progress: tuple[tuple[tuple[float, int, int], ...], int] = (), 0
         if state is None:
             self._compare(exemplars.setup)
         else:
@@ -63,20 +64,20 @@ class CallableQuery:
             pairs = [tuple(nearest)] if self._k == 1 else [tuple(each) for each in nearest[0]]
             if not (self._exemplars.setup <= position <= len(serials) and len(pairs) <= self._k):
                 raise ValueError
-            self._nearest = sorted((float(distance), serials[i], int(i)) for i, distance in pairs if i >= 0)
-            self._position = int(position)
+            found = sorted((float(distance), serials[i], int(i)) for i, distance in pairs if i >= 0)
+            self._progress = tuple(found), int(position)
         except (IndexError, TypeError, ValueError):
             raise ValueError("not the state of a query of this model; use the model that the query was of") from None
 
     @property
     def steps(self) -> int:
         """Exemplars compared so far, beyond the first of each class."""
-        return self._position - self._exemplars.setup
+        return self._progress[1] - self._exemplars.setup
 
     @property
     def exhausted(self) -> bool:
         """Whether all exemplars were compared."""
-        return self._position >= len(self._exemplars)
+        return self._progress[1] >= len(self._exemplars)
 
     @property
     def certified(self) -> bool:
@@ -91,18 +92,20 @@ class CallableQuery:
         while taken < max_steps and not self.exhausted:
             if (stop is not None and stop.is_set()) or (until < math.inf and time.monotonic() >= until):
                 break
-            self._compare(self._position + 1)
+            self._compare(self._progress[1] + 1)
             taken += 1
         return taken
 
     def _compare(self, end: int) -> None:
-        for position in range(self._position, end):
+        before, start = self._progress
+        nearest = list(before)
+        for position in range(start, end):
             if position == self._left_out:
                 continue
             distance = measure_query(self._metric, self._record, self._exemplars.records[position])
-            insort(self._nearest, (distance, self._exemplars.serials[position], position))
-            del self._nearest[self._k :]
-        self._position = end
+            insort(nearest, (distance, self._exemplars.serials[position], position))
+            del nearest[self._k :]
+        self._progress = tuple(nearest), end
 
     def label(self) -> int:
         """Return the number of the most probable class."""
@@ -110,18 +113,20 @@ class CallableQuery:
 
     def proba(self) -> NDArray[np.float64]:
         """Return the shares of the votes."""
-        if not self._nearest:
+        nearest, _ = self._progress
+        if not nearest:
             return np.full(self._n_classes, 1 / self._n_classes)
-        votes = [self._exemplars.labels[position] for _, _, position in self._nearest]
+        votes = [self._exemplars.labels[position] for _, _, position in nearest]
         return np.bincount(votes, minlength=self._n_classes) / len(votes)
 
     def state(self) -> tuple[Any, ...]:
         """Return the nearest exemplar, its distance and the position; all of the nearest where several vote."""
-        nearest = tuple((position, distance) for distance, _, position in self._nearest)
+        found, compared = self._progress
+        nearest = tuple((position, distance) for distance, _, position in found)
         if self._k > 1:
-            return nearest, self._position
-        return *(nearest[0] if nearest else (-1, 0.0)), self._position
+            return nearest, compared
+        return *(nearest[0] if nearest else (-1, 0.0)), compared
 
     def nearest(self) -> list[tuple[int, float]]:
         """Return serials and distances of the nearest exemplars so far."""
-        return [(serial, distance) for distance, serial, _ in self._nearest]
+        return [(serial, distance) for distance, serial, _ in self._progress[0]]
