@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from anystream.connectors.json_lines import JsonLinesSource, read_json_columns
-from anystream.connectors.schema import SchemaError
+from anystream.connectors.schema import Column, Schema, SchemaError
 from connectors.table_sources import SCHEMA, drain
 
 
@@ -36,3 +36,26 @@ def test_a_training_table_of_json_lines_has_every_member_as_a_column(tmp_path):
     path.write_text('{"a": 1}\n{"a"\n')
     with pytest.raises(SchemaError, match="line 2: the line is not JSON; correct the file"):
         read_json_columns(path)
+
+
+@pytest.mark.parametrize("error", [ArithmeticError, KeyError, RecursionError, RuntimeError, TypeError, ValueError])
+def test_a_cell_that_raises_an_unexpected_error_rejects_its_record_alone(tmp_path, monkeypatch, error):
+    from anystream.connectors import schema as schema_module
+
+    parse_numbers = schema_module.parse_numbers
+
+    def fail(name, cells, errors):
+        if 13 in cells:
+            raise error("thirteen")
+        return parse_numbers(name, cells, errors)
+
+    monkeypatch.setattr(schema_module, "parse_numbers", fail)
+    path = tmp_path / "records.jsonl"
+    path.write_text("".join(f'{{"a": {row}}}\n' for row in range(20)))
+    source = JsonLinesSource(path, Schema((Column("a"),)))
+    records, rejected = source.poll(100)
+    assert records.features[:, 0].tolist() == [row for row in range(20) if row != 13]
+    assert records.line.tolist() == [row + 1 for row in range(20) if row != 13]
+    (found,) = rejected
+    assert (found.line, found.record) == (14, '{"a": 13}')
+    assert "thirteen" in found.reason

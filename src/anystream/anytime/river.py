@@ -32,8 +32,14 @@ class RiverMixin:
 
     A record is a mapping from feature names to numbers. Features may come and go: a feature that a record lacks is
     missing, a feature that is new to the model becomes a new column, missing in all earlier records.
+
+    Attributes
+    ----------
+    max_features : int
+        Number of columns up to which records may add new ones; a record beyond it is refused, and changes nothing.
     """
 
+    max_features: int = 10_000
     budget: int
     classes_: NDArray[Any]
     n_features_in_: int
@@ -129,7 +135,14 @@ class RiverMixin:
         known: Columns = getattr(self, "columns_", {})
         # New features are sorted, so that their order in a record has no effect, not even on the last bits.
         new = sorted((name for name in names if name not in known), key=lambda name: (type(name).__name__, str(name)))
-        return known | {name: len(known) + i for i, name in enumerate(new)} if new else known
+        if not new:
+            return known
+        if len(known) + len(new) > self.max_features:
+            raise ValueError(
+                f"the record has {len(new)} new features, beside the {len(known)} that the model has; allowed are "
+                f"{self.max_features} in all, leave some out or set max_features"
+            )
+        return known | {name: len(known) + i for i, name in enumerate(new)}
 
     # -- river's estimator protocol ----------------------------------------------------------------------------------
 

@@ -73,7 +73,7 @@ def shorten(text: str) -> str:
 
 
 def show_value(value: Any) -> str:
-    """Return the source text of any value, shortened; never raises, not even for values nested too deeply to print.
+    """Return the source text of any value, shortened; never raises.
 
     Examples
     --------
@@ -82,8 +82,8 @@ def show_value(value: Any) -> str:
     """
     try:
         text = repr(value[:_MAX_SHOWN] if isinstance(value, str) else value)
-    except (RecursionError, ValueError):  # ValueError: an integer of thousands of digits
-        return f"a value of type {type(value).__name__} that is too long to show"
+    except Exception:  # such as an integer of thousands of digits
+        return f"a value of type {type(value).__name__} that cannot be shown"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
