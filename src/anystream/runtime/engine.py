@@ -348,8 +348,14 @@ class Engine:
             self.source.acknowledge(result.resume_at)
         else:
             self.summary.checkpoints_failed += 1
-            self.summary.checkpoint_error = str(result.error) or repr(result.error)
+            self.summary.checkpoint_error = _describe_error(result.error)
             self.checkpoint.report(f"a checkpoint could not be saved: {self.summary.checkpoint_error}")
+
+
+def _describe_error(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error) or repr(error)
 
 
 @contextmanager
