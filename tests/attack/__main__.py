@@ -29,6 +29,7 @@ from attack.preload import HERE, build, compiler
 
 ATTACKS: dict[str, Kind] = {
     "files": Kind("damaged and forged model files", sanitized=True),
+    "states": Kind("damaged states of queries", sanitized=True, max_case_s=30.0),
     "records": Kind("damaged records through classify", sanitized=True),
     "text": Kind("hostile names and labels through every command"),
     "checkpoints": Kind("damaged checkpoints", preload="failing_calls.cpp"),
