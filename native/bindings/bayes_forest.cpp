@@ -81,6 +81,13 @@ struct ForestInsertion {
         require_features(forest, dimensions);
         require_classes(labels, std::max(classes, forest.classes()));
     }
+    /// Reserving for the worst case of many records takes more memory than a copy.
+    [[nodiscard]] bool learns_in_place(const Forest& forest) const {
+        return size() == 1 || forest.reserve_bytes(size(), classes) < forest.own_bytes() / 4;
+    }
+    void reserve(Forest& forest) const {
+        if (learns_in_place(forest)) forest.reserve(size(), classes);  // in a copy, each record reserves its own
+    }
     void apply(Forest& forest, std::size_t first, std::size_t last) const {
         if (classes > forest.classes()) forest.declare_classes(classes);
         for (std::size_t i = first; i < last; ++i) forest.insert(points.data() + i * dimensions, labels[i]);

@@ -110,8 +110,10 @@ void bind_bayes_margin(nb::module_& m) {
             require_equal("length of out", out.size(), points.shape(0));
             CovarianceTable table;
             const Blocks blocks = search_blocks(as_span(covariance), d, max_block);
-            if (table.append(as_span(covariance), blocks, mean.data(), 1) < 0)
-                throw std::invalid_argument("the covariance is not positive definite");
+            table.clear(1);
+            table.assign(0, as_span(covariance), blocks, mean.data(), 1,
+                         covariance_values(d, std::clamp<std::size_t>(max_block, 1, d)));
+            if (table.empty()) throw std::invalid_argument("the covariance is not positive definite");
             std::vector<float> z(panels_of(d) * kPanelRows, 0.0F);
             for (std::size_t i = 0; i < out.size(); ++i)
                 out(i) = table.log2_norm[0] - 0.72134752F * table.exponent(0, points.data() + i * d, d, z.data());

@@ -115,7 +115,8 @@ def test_entries_above_the_level_with_enough_records_have_their_covariance(seed,
             mean = arrays["covariance_mean"][row * d : (row + 1) * d]
             np.testing.assert_allclose(mean, own.mean(axis=0)[order], rtol=1e-4, atol=1e-4)
             # the panels are the inverse of the Cholesky factor, in the order of the blocks
-            start, W = arrays["covariance_offset"][row], np.zeros((panels * 8, panels * 8))
+            start = row * (len(arrays["covariance_values"]) // len(arrays["covariance_count"]))
+            W = np.zeros((panels * 8, panels * 8))
             for p, first in enumerate(arrays["covariance_first"][row * panels : (row + 1) * panels]):
                 columns = (p + 1) * 8 - first
                 values = arrays["covariance_values"][start : start + 8 * columns].reshape(columns, 8)

@@ -29,27 +29,7 @@ double log2_unit(std::size_t dimensions) noexcept {
     return -0.5 * static_cast<double>(dimensions) * std::log2(2.0 * std::numbers::pi);
 }
 
-/// The smallest and the largest value of each dimension, missing values left out; by class if classes are given.
-struct ValueRanges {
-    std::vector<double> low, high;  // (classes, d); low > high where there is no value
-
-    ValueRanges() = default;
-    ValueRanges(std::span<const double> points, std::size_t d, std::span<const std::int32_t> point_class = {},
-                std::size_t classes = 1)
-        : low(classes * d, std::numeric_limits<double>::infinity()),
-          high(classes * d, -std::numeric_limits<double>::infinity()) {
-        for (std::size_t i = 0; i * d < points.size(); ++i) {
-            const std::size_t row = point_class.empty() ? 0 : static_cast<std::size_t>(point_class[i]) * d;
-            for (std::size_t j = 0; j < d; ++j) {
-                const double value = points[i * d + j];
-                if (std::isnan(value)) continue;
-                low[row + j] = std::min(low[row + j], value);
-                high[row + j] = std::max(high[row + j], value);
-            }
-        }
-    }
-    [[nodiscard]] bool varies(std::size_t j) const noexcept { return low[j] < high[j]; }
-};
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 void write_bits(float* at, std::int32_t child) noexcept {
     std::memcpy(at, &child, sizeof child);
@@ -62,7 +42,17 @@ Forest::Forest(ForestSettings settings, std::size_t dimensions)
       dimensions_(dimensions),
       shift_(std::vector<double>(dimensions, 0.0)),
       scale_(std::vector<double>(dimensions, 1.0)),
-      assembled_at_(std::vector<std::int64_t>(1, 0)) {}
+      observed_(std::vector<double>(dimensions, 0.0)),
+      mean_(std::vector<double>(dimensions, 0.0)),
+      scatter_(std::vector<double>(dimensions, 0.0)),
+      low_(std::vector<double>(dimensions, kInfinity)),
+      high_(std::vector<double>(dimensions, -kInfinity)),
+      spread_(std::vector<double>(dimensions, 1.0)),
+      assembled_at_(std::vector<std::int64_t>(1, 0)),
+      refreshed_(std::vector<std::int64_t>(2, 0)),
+      free_runs_(std::vector<std::int64_t>(kRunSizes, -1)) {
+    measure_kernels();
+}
 
 bool Forest::standardise(const double* x, float* z) const noexcept {
     const double* shift = shift_.data();
@@ -90,9 +80,9 @@ void Forest::record_in_z(std::int32_t record, std::span<double> z, std::span<dou
         unknown[j] = 0.0;
         if (std::isnan(value)) {
             const double observed = class_observed_[moments + j];
-            value = observed > 0.0 ? class_mean_[moments + j] : shift_[j];
-            // A feature never observed in the class may have any value of the data: unit variance in z.
-            unknown[j] = observed > 0.0 ? class_scatter_[moments + j] / observed / (scale * scale) : 1.0;
+            value = observed > 0.0 ? class_mean_[moments + j] : mean_[j];
+            // A feature never observed in the class may have any value of the data.
+            unknown[j] = observed > 0.0 ? class_scatter_[moments + j] / observed / (scale * scale) : spread_[j];
         }
         z[j] = std::clamp((value - shift_[j]) / scale, -kMaxZ, kMaxZ);
     }
@@ -104,7 +94,7 @@ void Forest::measure() {
     measure_kernels();
 }
 
-/// Counts, means and scatters of the classes, of the values that are present.
+/// Counts, means, scatters and ranges of the values that are present, by class and of all.
 void Forest::measure_classes() {
     const std::size_t d = dimensions_, n = records(), m = classes();
     const auto points = points_.view();
@@ -116,9 +106,14 @@ void Forest::measure_classes() {
     observed.assign(m * d, 0.0);
     mean.assign(m * d, 0.0);
     scatter.assign(m * d, 0.0);
+    low_.own().assign(d, kInfinity);
+    high_.own().assign(d, -kInfinity);
+    class_low_.own().assign(range_rows() * d, kInfinity);
+    class_high_.own().assign(range_rows() * d, -kInfinity);
     for (std::size_t i = 0; i < n; ++i) {
         const auto c = static_cast<std::size_t>(point_class_[i]);
         ++count[c];
+        widen_ranges(points.data() + i * d, c);
         for (std::size_t j = 0; j < d; ++j) {
             const double value = points[i * d + j];
             if (std::isnan(value)) continue;
@@ -137,12 +132,28 @@ void Forest::measure_classes() {
     }
 }
 
-/// The shift and the scale that standardise all data, from the moments of the classes.
+void Forest::widen_ranges(const double* x, std::size_t point_class) {
+    const auto widen = [&](double* low, double* high) {
+        for (std::size_t j = 0; j < dimensions_; ++j) {
+            if (std::isnan(x[j])) continue;
+            low[j] = std::min(low[j], x[j]);
+            high[j] = std::max(high[j], x[j]);
+        }
+    };
+    widen(low_.own().data(), high_.own().data());
+    if (range_rows() == 0) return;
+    widen(class_low_.own().data() + point_class * dimensions_, class_high_.own().data() + point_class * dimensions_);
+}
+
+/// The moments of all data from those of the classes, and the shift and the scale that standardise them.
 void Forest::measure_scale() {
     const std::size_t d = dimensions_, m = classes();
-    const ValueRanges range(points_.view(), d);
     auto& shift = shift_.own();
     auto& scale = scale_.own();
+    observed_.own().assign(d, 0.0);
+    mean_.own().assign(d, 0.0);
+    scatter_.own().assign(d, 0.0);
+    spread_.own().assign(d, 1.0);
     for (std::size_t j = 0; j < d; ++j) {
         double seen = 0.0, sum = 0.0, spread = 0.0;
         for (std::size_t c = 0; c < m; ++c) {
@@ -155,49 +166,63 @@ void Forest::measure_scale() {
             spread += class_scatter_[c * d + j] + class_observed_[c * d + j] * apart * apart;
         }
         // A constant dimension carries no information: a unit scale lets it cancel between the classes.
-        scale[j] = seen > 0.0 && range.varies(j) ? std::sqrt(spread / seen) : 1.0;
+        scale[j] = seen > 0.0 && varies(j) ? std::sqrt(spread / seen) : 1.0;
         if (!(scale[j] > 0.0)) scale[j] = 1.0;
+        observed_.own()[j] = seen;
+        mean_.own()[j] = shift[j];
+        scatter_.own()[j] = spread;
     }
     if (!settings_.common_scale) return;
     double sum = 0.0, varying = 0.0;  // the mean variance of the dimensions that vary becomes 1
     for (std::size_t j = 0; j < d; ++j) {
-        if (!range.varies(j)) continue;
+        if (!varies(j)) continue;
         sum += scale[j] * scale[j];
         varying += 1.0;
     }
     std::fill(scale.begin(), scale.end(), varying > 0.0 ? std::sqrt(sum / varying) : 1.0);
 }
 
-void Forest::measure_kernels() {
-    const std::size_t d = dimensions_, m = classes();
-    kernel_precision_.own().assign(m * d, 1.0F);
-    kernel_log2_norm_.own().assign(m, 0.0F);
-    ValueRanges range;
-    if (settings_.bandwidth == Bandwidth::langley) range = ValueRanges(points_.view(), d, point_class_.view(), m);
-    for (std::size_t c = 0; c < m; ++c) measure_kernel(c, range.low, range.high);
+/// The variances that the data have in z now.
+void Forest::measure_spread() {
+    double* const spread = spread_.own().data();
+    double sum = 0.0, varying = 0.0;
+    for (std::size_t j = 0; j < dimensions_; ++j) {
+        spread[j] = varies(j) ? scatter_[j] / observed_[j] / (scale_[j] * scale_[j]) : 1.0;
+        if (!(spread[j] > 0.0)) spread[j] = 1.0;
+        if (!varies(j)) continue;
+        sum += spread[j];
+        varying += 1.0;
+    }
+    if (settings_.common_scale && varying > 0.0) std::fill_n(spread, dimensions_, sum / varying);
 }
 
-void Forest::measure_kernel(std::size_t c, std::span<const double> low, std::span<const double> high) {
+void Forest::measure_kernels() {
+    kernel_precision_.own().assign(kernel_rows() * dimensions_, 1.0F);
+    kernel_log2_norm_.own().assign(kernel_rows(), 0.0F);
+    for (std::size_t row = 0; row < kernel_rows(); ++row) measure_kernel(row);
+}
+
+void Forest::measure_kernel(std::size_t row) {
     const std::size_t d = dimensions_;
-    float* precision = kernel_precision_.own().data() + c * d;
-    const auto size = static_cast<double>(std::max<std::int64_t>(1, class_count_[c]));
+    float* const precision = kernel_precision_.own().data() + row * d;
+    const auto size = static_cast<double>(shares_kernel() ? 1 : std::max<std::int64_t>(1, class_count_[row]));
     const auto dimensions = static_cast<double>(d);
     const double haerdle = std::pow(4.0 / ((dimensions + 2.0) * size), 1.0 / (dimensions + 4.0));
     Log2Product product;
     for (std::size_t j = 0; j < d; ++j) {
-        const std::size_t k = c * d + j;
-        double variance = settings_.alpha;  // Eq. 19: alpha times the variance of all data, which is 1 in z
+        const std::size_t k = row * d + j;
+        double variance = settings_.alpha * spread_[j];   // Eq. 19: alpha times the variance of all data
         if (settings_.bandwidth == Bandwidth::langley) {  // Eq. 18
-            const double range = !low.empty() && high[k] >= low[k] ? (high[k] - low[k]) / scale_[j] : 0.0;
+            const double range = class_high_[k] >= class_low_[k] ? (class_high_[k] - class_low_[k]) / scale_[j] : 0.0;
             variance = range * range / size;
         } else if (settings_.bandwidth == Bandwidth::haerdle) {  // Eq. 17
             const double spread = class_observed_[k] > 0.0 ? class_scatter_[k] / class_observed_[k] : 0.0;
             variance = haerdle * haerdle * spread / (scale_[j] * scale_[j]);
         }
-        precision[j] = static_cast<float>(1.0 / std::sqrt(std::max(variance, kVarianceFloor)));
+        precision[j] = static_cast<float>(1.0 / std::sqrt(std::max(variance, kVarianceFloor * spread_[j])));
         product.multiply(precision[j]);
     }
-    kernel_log2_norm_.own()[c] = static_cast<float>(log2_unit(d) + product.value());
+    kernel_log2_norm_.own()[row] = static_cast<float>(log2_unit(d) + product.value());
 }
 
 NodeHead Forest::form(std::span<const std::int32_t> children) const noexcept {
@@ -214,7 +239,7 @@ void Forest::summarise(std::size_t node, std::span<const std::int32_t> children)
     std::fill_n(mean, d, 0.0);
     std::fill_n(scatter, d, 0.0);
     std::int64_t total = 0;
-    std::vector<double> z(d), unknown(d);
+    const std::span<double> z = scratch_.z, unknown = scratch_.unknown;
     float* box = node_box_.own().data() + node * 2 * d;
     std::fill_n(box, d, std::numeric_limits<float>::infinity());
     std::fill_n(box + d, d, -std::numeric_limits<float>::infinity());
@@ -252,7 +277,8 @@ void Forest::widen_box(std::size_t node, const float* low, const float* high) {
 }
 
 void Forest::widen_box(std::size_t node, std::int32_t record, std::span<const double> z) {
-    std::vector<float> centre(z.begin(), z.end());  // rounded as in the kernels
+    const std::span<float> centre = scratch_.box;  // rounded as in the kernels
+    std::copy(z.begin(), z.end(), centre.begin());
     if (!complete(record)) centre[0] = std::numeric_limits<float>::quiet_NaN();
     widen_box(node, centre.data(), centre.data());
 }
@@ -261,7 +287,7 @@ void Forest::write_lane(const NodeHead& head, float* at, std::size_t lane, std::
                         std::size_t point_class) {
     const std::size_t d = dimensions_, lanes = head.lanes();
     const float* kernel = kernel_precision(point_class);
-    std::vector<double> record(child < 0 ? 2 * d : 0);
+    const std::span<double> record = scratch_.lane;
     const double* mean = record.data();
     const double* spread = record.data() + d;  // of a record: the variance of missing values; of a node: its scatter
     double count = 1.0;
@@ -289,8 +315,8 @@ void Forest::write_lane(const NodeHead& head, float* at, std::size_t lane, std::
         if (child < 0)
             variance += kernel_variance;
         else
-            variance =
-                std::max(variance, settings_.inner_variance == InnerVariance::max ? kernel_variance : kVarianceFloor);
+            variance = std::max(variance, settings_.inner_variance == InnerVariance::max ? kernel_variance
+                                                                                         : kVarianceFloor * spread_[j]);
         const auto value = static_cast<float>(1.0 / std::sqrt(variance));
         precision[j * lanes + lane] = value;
         product.multiply(value);
@@ -324,6 +350,7 @@ void Forest::write_root(std::size_t point_class) {
 
 void Forest::assemble(const std::vector<TreeShape>& shapes) {
     const std::size_t d = dimensions_;
+    size_scratch();
     std::vector<std::size_t> first_node(shapes.size() + 1, 0);
     for (std::size_t c = 0; c < shapes.size(); ++c) first_node[c + 1] = first_node[c] + shapes[c].nodes();
     const std::size_t nodes = first_node.back();
@@ -372,6 +399,9 @@ void Forest::assemble(const std::vector<TreeShape>& shapes) {
     root_blob_.own().assign(root_floats(), 0.0F);
     for (std::size_t c = 0; c < classes(); ++c) write_root(c);
     assembled_at_.own()[0] = static_cast<std::int64_t>(records());
+    refreshed_.own().assign(2, 0);
+    free_runs_.own().assign(kRunSizes, -1);
+    height_ = measured_height();
     measure_covariances();
 }
 

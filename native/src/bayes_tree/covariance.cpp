@@ -55,6 +55,13 @@ std::size_t panel_values(std::span<const std::int32_t> first) noexcept {
     return values;
 }
 
+std::size_t covariance_values(std::size_t dimensions, std::size_t max_block) noexcept {
+    std::size_t values = 0;
+    for (std::size_t p = 0; p < panels_of(dimensions); ++p)
+        values += kPanelRows * std::min((p + 1) * kPanelRows, kPanelRows + max_block - 1);
+    return values;
+}
+
 bool cholesky(double* matrix, std::size_t size, std::size_t stride) noexcept {
     for (std::size_t i = 0; i < size; ++i) {
         double* const row = matrix + i * stride;

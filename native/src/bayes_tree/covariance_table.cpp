@@ -22,23 +22,74 @@ std::size_t full_panel_values(std::size_t dimensions) noexcept {
 void CovarianceTable::clear(std::size_t nodes) {
     *this = {};
     of_node.own().assign(nodes, -1);
+    free_rows_known = true;
 }
 
-std::int32_t CovarianceTable::append(std::span<const double> covariance, const Blocks& blocks, const double* mean_in_z,
-                                     std::int64_t records) {
-    const std::size_t d = blocks.order.size();
-    const auto begin = static_cast<std::int64_t>(values.size());
+void CovarianceTable::assign(std::size_t node, std::span<const double> covariance, const Blocks& blocks,
+                             const double* mean_in_z, std::int64_t records, std::size_t row_values) {
+    const std::size_t d = blocks.order.size(), panels = panels_of(d);
     const InverseFactor factor = inverse_factor(covariance, blocks);
-    if (std::isnan(factor.log2_norm)) return -1;
-    append_panels(factor, first.own(), values.own());
-    const auto row = static_cast<std::int32_t>(rows());
-    count.own().push_back(records);
-    order.own().insert(order.own().end(), blocks.order.begin(), blocks.order.end());
-    offset.own().push_back(begin);
-    log2_norm.own().push_back(static_cast<float>(factor.log2_norm));
-    mean.own().resize(mean.size() + d);
-    set_mean(static_cast<std::size_t>(row), mean_in_z, d);
-    return row;
+    if (std::isnan(factor.log2_norm)) return remove(node);
+    std::vector<std::int32_t> own_first;
+    std::vector<float> own_values;
+    append_panels(factor, own_first, own_values);
+    find_free_rows();
+    if (of_node[node] < 0 && free_rows.empty()) append_row(d, row_values);  // becomes free
+    // From here on nothing fails.
+    std::int32_t& row = of_node.own()[node];
+    if (row < 0) {
+        row = free_rows.back();
+        free_rows.pop_back();
+    }
+    const auto r = static_cast<std::size_t>(row);
+    count.own()[r] = records;
+    log2_norm.own()[r] = static_cast<float>(factor.log2_norm);
+    std::copy(blocks.order.begin(), blocks.order.end(), order.own().data() + r * d);
+    std::copy(own_first.begin(), own_first.end(), first.own().data() + r * panels);
+    std::copy(own_values.begin(), own_values.end(), values.own().data() + r * row_values);
+    set_mean(r, mean_in_z, d);
+}
+
+void CovarianceTable::remove(std::size_t node) noexcept {
+    const std::int32_t row = of_node[node];
+    if (row < 0) return;
+    of_node.own()[node] = -1;
+    if (free_rows_known) free_rows.push_back(row);  // has the capacity for all rows
+}
+
+void CovarianceTable::append_row(std::size_t d, std::size_t row_values) {
+    const std::size_t row = rows();
+    const auto grow = [](auto& column, std::size_t size) {
+        auto& own = column.own();
+        if (own.capacity() < size) own.reserve(std::max(size, own.capacity() * 2));
+    };
+    grow(count, row + 1);
+    grow(order, (row + 1) * d);
+    grow(first, (row + 1) * panels_of(d));
+    grow(mean, (row + 1) * d);
+    grow(log2_norm, row + 1);
+    grow(values, (row + 1) * row_values);
+    if (free_rows.capacity() < row + 1) free_rows.reserve(2 * (row + 1));
+    count.own().push_back(0);
+    order.own().resize((row + 1) * d, 0);
+    first.own().resize((row + 1) * panels_of(d), 0);
+    mean.own().resize((row + 1) * d, 0.0F);
+    values.own().resize((row + 1) * row_values, 0.0F);
+    log2_norm.own().push_back(0.0F);
+    free_rows.push_back(static_cast<std::int32_t>(row));
+}
+
+void CovarianceTable::find_free_rows() {
+    if (free_rows_known) return;
+    std::vector<std::int32_t> found;
+    found.reserve(rows());
+    std::vector<bool> used(rows(), false);
+    for (const std::int32_t row : of_node.view())
+        if (row >= 0) used[static_cast<std::size_t>(row)] = true;
+    for (std::size_t row = rows(); row-- > 0;)
+        if (!used[row]) found.push_back(static_cast<std::int32_t>(row));
+    free_rows = std::move(found);
+    free_rows_known = true;
 }
 
 void CovarianceTable::set_mean(std::size_t row, const double* mean_in_z, std::size_t dimensions) {
@@ -52,13 +103,14 @@ float CovarianceTable::exponent(std::size_t row, const float* x, std::size_t dim
     const float* const centre = mean.data() + row * dimensions;
     for (std::size_t j = 0; j < dimensions; ++j) z[j] = x[places[j]] - centre[j];
     const std::size_t panels = panels_of(dimensions);
-    return kernels().panel_exponent(z, values.data() + offset[row], first.data() + row * panels, panels);
+    return kernels().panel_exponent(z, values.data() + row * (values.size() / rows()), first.data() + row * panels,
+                                    panels);
 }
 
-const char* CovarianceTable::flaw(std::size_t nodes, std::size_t dimensions) const noexcept {
+const char* CovarianceTable::flaw(std::size_t nodes, std::size_t dimensions, std::size_t row_values) const noexcept {
     const std::size_t k = rows(), panels = panels_of(dimensions);
     if (of_node.size() != nodes || count.size() != k || order.size() != k * dimensions || first.size() != k * panels ||
-        offset.size() != k || mean.size() != k * dimensions)
+        mean.size() != k * dimensions || values.size() != k * row_values)
         return "the arrays of the covariances have different lengths";
     const auto inside = [](std::int64_t value, std::int64_t low, std::size_t end) {
         return value >= low && value < static_cast<std::int64_t>(end);
@@ -70,9 +122,7 @@ const char* CovarianceTable::flaw(std::size_t nodes, std::size_t dimensions) con
     for (std::size_t row = 0; row < k; ++row) {
         for (std::size_t p = 0; p < panels; ++p)
             if (!inside(first[row * panels + p], 0, p * kPanelRows + 1)) return "the blocks of a covariance overlap";
-        const std::size_t floats = panel_values(first.view().subspan(row * panels, panels));
-        if (!inside(offset[row], 0, values.size() + 1) ||
-            floats > values.size() - static_cast<std::size_t>(offset[row]))
+        if (panel_values(first.view().subspan(row * panels, panels)) > row_values)
             return "a covariance lies outside its array";
     }
     return nullptr;

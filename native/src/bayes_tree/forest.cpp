@@ -128,7 +128,10 @@ TreeShape Forest::construct(std::span<const std::int32_t> members, std::size_t c
 void Forest::insert_all() {
     assemble(std::vector<TreeShape>(classes()));
     std::fill(class_root_.own().begin(), class_root_.own().end(), kNothing);
-    for (std::size_t i = 0; i < records(); ++i) insert_into_tree(static_cast<std::int32_t>(i));
+    for (std::size_t i = 0; i < records(); ++i) {
+        reserve(1, classes());
+        insert_into_tree(static_cast<std::int32_t>(i));
+    }
     assemble(shapes());
 }
 
@@ -148,12 +151,6 @@ std::vector<TreeShape> Forest::shapes() const {
     return trees;
 }
 
-void Forest::reassemble() {
-    const auto trees = shapes();
-    measure();
-    assemble(trees);
-}
-
 void Forest::add_features(std::size_t dimensions) {
     if (dimensions <= dimensions_) return;
     const auto trees = shapes();
@@ -164,6 +161,7 @@ void Forest::add_features(std::size_t dimensions) {
     shift_.own().resize(dimensions, 0.0);
     scale_.own().resize(dimensions, 1.0);
     dimensions_ = dimensions;
+    reserved_ = {};
     root_model_ = {};
     measure();
     assemble(trees);
@@ -217,8 +215,17 @@ void Forest::check_sizes() const {
     expect("class_mean", class_mean_.size(), m * d);
     expect("class_scatter", class_scatter_.size(), m * d);
     expect("class_root", class_root_.size(), m);
-    expect("kernel_precision", kernel_precision_.size(), m * d);
-    expect("kernel_log2_norm", kernel_log2_norm_.size(), m);
+    for (const auto& [name, column] : {std::pair{"observed", &observed_},
+                                       {"mean", &mean_},
+                                       {"scatter", &scatter_},
+                                       {"low", &low_},
+                                       {"high", &high_},
+                                       {"spread", &spread_}})
+        expect(name, column->size(), d);
+    expect("class_low", class_low_.size(), range_rows() * d);
+    expect("class_high", class_high_.size(), range_rows() * d);
+    expect("kernel_precision", kernel_precision_.size(), kernel_rows() * d);
+    expect("kernel_log2_norm", kernel_log2_norm_.size(), kernel_rows());
     expect("root_blob", root_blob_.size(), root_floats());
     expect("node_class", node_class_.size(), k);
     expect("node_count", node_count_.size(), k);
@@ -226,12 +233,14 @@ void Forest::check_sizes() const {
     expect("node_scatter", node_scatter_.size(), k * d);
     expect("node_box", node_box_.size(), 2 * k * d);
     expect("assembled_at", assembled_at_.size(), 1);
-    const char* const covariance_flaw = covariance_.flaw(k, d);
+    expect("refreshed", refreshed_.size(), 2);
+    expect("free_runs", free_runs_.size(), kRunSizes);
+    const char* const covariance_flaw = covariance_.flaw(k, d, covariance_values(d, block_limit()));
     require(covariance_flaw == nullptr, [&] { return std::string(covariance_flaw); });
     const char* const root_model_flaw = root_model_.flaw(m, d);
     require(root_model_flaw == nullptr, [&] { return std::string(root_model_flaw); });
     for (std::size_t j = 0; j < d; ++j)
-        require(scale_[j] > 0.0 && std::isfinite(scale_[j]) && std::isfinite(shift_[j]), [&] {
+        require(scale_[j] > 0.0 && std::isfinite(scale_[j]) && std::isfinite(shift_[j]) && spread_[j] > 0.0, [&] {
             return std::string("the scale of feature " + std::to_string(j) + " is " + std::to_string(scale_[j]));
         });
 }
@@ -300,6 +309,21 @@ void Forest::check() const {
     require(std::find(node_seen.begin(), node_seen.end(), false) == node_seen.end(),
             [&] { return std::string("a node is in no tree"); });
     check_boxes();
+    check_free_runs();
+}
+
+void Forest::check_free_runs() const {
+    std::size_t left = blob_.size() / 8;  // a run is no shorter
+    for (std::size_t size = 0; size < kRunSizes; ++size) {
+        const std::size_t floats = run_form(size).floats(dimensions_);
+        std::int64_t offset = free_runs_[size];
+        while (offset != -1) {
+            require(offset >= 0 && offset % 4 == 0 && static_cast<std::size_t>(offset) <= blob_.size() &&
+                        floats <= blob_.size() - static_cast<std::size_t>(offset) && left-- > 0,
+                    [&] { return std::string("its list of free nodes is wrong"); });
+            std::memcpy(&offset, blob_.data() + offset, sizeof offset);
+        }
+    }
 }
 
 void Forest::check_boxes() const {
@@ -332,10 +356,18 @@ NamedColumns Forest::columns() {
                      {"point_class", &point_class_},
                      {"shift", &shift_},
                      {"scale", &scale_},
+                     {"observed", &observed_},
+                     {"mean", &mean_},
+                     {"scatter", &scatter_},
+                     {"low", &low_},
+                     {"high", &high_},
+                     {"spread", &spread_},
                      {"class_count", &class_count_},
                      {"class_observed", &class_observed_},
                      {"class_mean", &class_mean_},
                      {"class_scatter", &class_scatter_},
+                     {"class_low", &class_low_},
+                     {"class_high", &class_high_},
                      {"class_root", &class_root_},
                      {"kernel_precision", &kernel_precision_},
                      {"kernel_log2_norm", &kernel_log2_norm_},
@@ -347,7 +379,9 @@ NamedColumns Forest::columns() {
                      {"node_mean", &node_mean_},
                      {"node_scatter", &node_scatter_},
                      {"node_box", &node_box_},
-                     {"assembled_at", &assembled_at_}};
+                     {"assembled_at", &assembled_at_},
+                     {"refreshed", &refreshed_},
+                     {"free_runs", &free_runs_}};
     for (const NamedColumns& more : {covariance_.columns(), root_model_.columns()})
         all.insert(all.end(), more.begin(), more.end());
     return all;

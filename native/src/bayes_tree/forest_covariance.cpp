@@ -1,12 +1,20 @@
 // Covariances of the entries of the upper levels: measured when the forest is assembled.
 //
 // An entry has one if it lies above level m and stands for at least 2 s records (2 d for full covariances). Insertion
-// updates its mean and measures it again when its records have grown by half, or when its node was split.
+// updates its mean and measures it again, on a sample of its records, when they have grown by half or when its node was
+// split.
 #include <algorithm>
+#include <new>
 
 #include "anystream/bayes_tree/forest.hpp"
 
 namespace anystream::bayes_tree {
+
+namespace {
+
+constexpr std::size_t kMinSample = 1024;  // records by which insertion measures a covariance, or 16 per dimension
+
+}  // namespace
 
 std::size_t Forest::block_limit() const noexcept {
     const auto block = static_cast<std::size_t>(settings_.covariance_block);
@@ -53,20 +61,33 @@ void Forest::measure_below(std::size_t node, std::size_t depth, std::span<const 
     if (above != nullptr) above->add(products);
 }
 
-/// Adds the records of an entry, as deviations from `origin`. A missing value counts as the mean of its class.
-void Forest::gather(std::int32_t entry, std::span<const double> origin, CrossProducts& into) const {
+/// Adds the records of an entry, as deviations from `origin`: all of them, or `max_records` at even distances in the
+/// order of the tree. A missing value counts as the mean of its class.
+void Forest::gather(std::int32_t entry, std::span<const double> origin, CrossProducts& into,
+                    std::size_t max_records) const {
     const std::size_t d = dimensions_;
+    const std::size_t size = entry < 0 ? 1 : static_cast<std::size_t>(node_count_[static_cast<std::size_t>(entry)]);
+    const std::size_t taken = std::min(size, max_records);
     std::vector<double> z(d), unknown(d);
     std::vector<std::int32_t> stack{entry};
-    while (!stack.empty()) {
-        const std::int32_t next = stack.back();
+    std::size_t position = 0, next = 0;  // of the record at hand; of the records taken so far
+    while (!stack.empty() && next < taken) {
+        const std::int32_t child = stack.back();
         stack.pop_back();
-        if (next >= 0) {
-            const NodeView view = node(static_cast<std::size_t>(next));
+        const std::size_t wanted = next * size / taken;
+        if (child >= 0) {
+            const auto below = static_cast<std::size_t>(child);
+            if (position + static_cast<std::size_t>(node_count_[below]) <= wanted) {
+                position += static_cast<std::size_t>(node_count_[below]);
+                continue;
+            }
+            const NodeView view = node(below);
             for (std::size_t lane = view.entries; lane-- > 0;) stack.push_back(view.child(lane));
             continue;
         }
-        record_in_z(~next, z, unknown);
+        if (position++ != wanted) continue;
+        ++next;
+        record_in_z(~child, z, unknown);
         for (std::size_t j = 0; j < d; ++j) z[j] -= origin[j];
         into.add(z.data());
     }
@@ -79,8 +100,9 @@ std::vector<double> Forest::inner_variances(std::size_t node) const {
     std::vector<double> variance(d);
     for (std::size_t j = 0; j < d; ++j) {
         const double kernel_variance = 1.0 / (static_cast<double>(kernel[j]) * kernel[j]);
-        variance[j] = std::max(node_scatter_[node * d + j] / static_cast<double>(node_count_[node]),
-                               settings_.inner_variance == InnerVariance::max ? kernel_variance : kVarianceFloor);
+        variance[j] =
+            std::max(node_scatter_[node * d + j] / static_cast<double>(node_count_[node]),
+                     settings_.inner_variance == InnerVariance::max ? kernel_variance : kVarianceFloor * spread_[j]);
     }
     return variance;
 }
@@ -89,19 +111,22 @@ void Forest::set_covariance(std::size_t node, const CrossProducts& products) {
     auto covariance = products.covariance();
     shrink(covariance, inner_variances(node), products.count());
     const Blocks blocks = search_blocks(covariance, dimensions_, block_limit());
-    covariance_.of_node.own()[node] =
-        covariance_.append(covariance, blocks, node_mean_.data() + node * dimensions_, node_count_[node]);
+    covariance_.assign(node, covariance, blocks, node_mean_.data() + node * dimensions_, node_count_[node],
+                       covariance_values(dimensions_, block_limit()));
 }
 
-void Forest::renew_covariance(std::size_t node) {
+/// If memory is short, the entry keeps what it has until a later record passes it.
+void Forest::renew_covariance(std::size_t node) noexcept {
     if (block_limit() <= 1 || node_count_[node] < min_records()) return;
     const std::int32_t row = covariance_.of_node[node];
     if (row >= 0 && node_count_[node] * 2 < covariance_.count[static_cast<std::size_t>(row)] * 3) return;
-    const std::vector<double> origin(node_mean_.data() + node * dimensions_,
-                                     node_mean_.data() + (node + 1) * dimensions_);
-    CrossProducts products(dimensions_);
-    gather(static_cast<std::int32_t>(node), origin, products);
-    set_covariance(node, products);
+    try {
+        const std::vector<double> origin(node_mean_.data() + node * dimensions_,
+                                         node_mean_.data() + (node + 1) * dimensions_);
+        CrossProducts products(dimensions_);
+        gather(static_cast<std::int32_t>(node), origin, products, std::max(kMinSample, 16 * dimensions_));
+        set_covariance(node, products);
+    } catch (const std::bad_alloc&) {}
 }
 
 }  // namespace anystream::bayes_tree

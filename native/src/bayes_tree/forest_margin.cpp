@@ -88,8 +88,8 @@ void Forest::write_component(const Place& place, const Component& component) {
     at[2 * d * lanes + lane] = static_cast<float>(log2_norm);
     const auto node = static_cast<std::size_t>(place.child);
     if (covariance_.of_node[node] >= 0)
-        covariance_.of_node.own()[node] =
-            covariance_.append(covariance, component.blocks, component.mean.data(), node_count_[node]);
+        covariance_.assign(node, covariance, component.blocks, component.mean.data(), node_count_[node],
+                           covariance_values(d, block_limit()));
 }
 
 std::vector<std::vector<double>> Forest::maximise_margin(std::size_t levels, const MarginSettings& how) {

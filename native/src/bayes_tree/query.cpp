@@ -86,8 +86,10 @@ void Query::open(const Forest& forest, const QuerySettings& settings, std::span<
 void Query::read_roots(const Forest& forest) {
     if (roots_read_) return;
     roots_read_ = true;
-    for (std::size_t block = 0; block < forest.root_blocks(); ++block)
+    for (std::size_t block = 0; block < forest.root_blocks(); ++block) {
         evaluate(forest, forest.roots(block), 0, block * kRootBlock);
+        if (forest.shares_kernel()) evaluate_root_kernels(forest, block);
+    }
     for (std::size_t c = 0; c < classes_; ++c) {  // every class starts at its own origin
         state_[c].origin = std::floor(static_cast<double>(log2_value_[c]));
         above_origin_[c] = log2_value_[c] - static_cast<float>(state_[c].origin);
@@ -129,6 +131,27 @@ void Query::evaluate(const Forest& forest, const NodeView& node, std::size_t poi
     kernels().own_densities(x_.data(), {node.mean, node.precision, node.log2_norm, node.log2_count, node.lanes}, d,
                             log2_density_.data() + first, log2_value_.data() + first);
     if (node.covariant) evaluate_covariances(forest, node, first);
+}
+
+/// Classes of one record: their kernels are as wide as all others now, not as when they were written.
+void Query::evaluate_root_kernels(const Forest& forest, std::size_t block) {
+    const std::size_t first = block * kRootBlock;
+    NodeView view = forest.roots(block);
+    bool kernel[kRootBlock] = {};
+    for (std::size_t l = 0; l < view.entries; ++l) {
+        const std::int32_t root = forest.class_root(first + l);
+        kernel[l] = root < 0 && root != kNothing && forest.complete(~root);
+    }
+    if (std::none_of(kernel, kernel + view.entries, [](bool each) { return each; })) return;
+    float density[kRootBlock], value[kRootBlock];
+    std::copy_n(log2_density_.data() + first, view.lanes, density);
+    std::copy_n(log2_value_.data() + first, view.lanes, value);
+    view.precision = view.log2_norm = view.log2_count = nullptr;  // as a leaf
+    evaluate(forest, view, 0, first);
+    for (std::size_t l = 0; l < view.lanes; ++l) {
+        if (!kernel[l]) log2_value_[first + l] = value[l];
+        log2_density_[first + l] = kernel[l] ? log2_value_[first + l] : density[l];
+    }
 }
 
 void Query::evaluate_covariances(const Forest& forest, const NodeView& node, std::size_t first) {

@@ -125,16 +125,17 @@ class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
     Notes
     -----
     Missing values (NaN): those of a query are integrated out; those of a training record count as distributed like the
-    rest of its class. `fit` builds by EMTopDown [2]_; `partial_fit` inserts next to the nearest means, and computes
-    scale and bandwidths again whenever the data have grown by half. A model that starts with `partial_fit` has no data
-    to choose by: ``"auto"`` is then no metric and no root model. A metric stays as `fit` learned it. So does the root
-    model, with a weight that falls as new records arrive, until a class or a feature appears that it does not have. An
-    entry that `partial_fit` changes keeps its covariance until its records have grown by half, and loses the effect of
-    margin maximisation. For records with missing values only the diagonals of covariances are used, and the root model
-    has no vote. `predict` may run in many threads while one learns: each call uses the model as it was when the call
-    started. `decision`, `descent`, `refined_classes` and `refine_for` may be changed by `set_params` after `fit`; they
-    take effect with the next call. `merge` puts the trees of a class side by side below a new root, so the exhausted
-    density is exactly that of a model of the whole; the recipe and the metric of the first model hold for all.
+    rest of its class. `fit` builds by EMTopDown [2]_; `partial_fit` inserts next to the nearest means. Bandwidths
+    follow the data with every record, other entries in turn, a few with each record. A model that starts with
+    `partial_fit` has no data to choose by: ``"auto"`` is then no metric and no root model. A metric stays as `fit`
+    learned it. So does the root model, with a weight that falls as new records arrive, until a class or a feature
+    appears that it does not have. An entry that `partial_fit` changes keeps its covariance until its records have grown
+    by half, and loses the effect of margin maximisation. For records with missing values only the diagonals of
+    covariances are used, and the root model has no vote. `predict` may run in many threads while one learns: each call
+    uses the model as it was when the call started. `decision`, `descent`, `refined_classes` and `refine_for` may be
+    changed by `set_params` after `fit`; they take effect with the next call. `merge` puts the trees of a class side by
+    side below a new root, so the exhausted density is exactly that of a model of the whole; the recipe and the metric
+    of the first model hold for all.
 
     Where we depart from [1]_: Eq. 2 needs the square root of the determinant; h of Eq. 19 is a variance, of Eq. 17 and
     18 a standard deviation per class; densities are kept as powers of two, so nothing underflows.

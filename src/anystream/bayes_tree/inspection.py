@@ -206,7 +206,7 @@ class TreeInspector:
     def _kernel_variance(self, class_variance: Floats) -> float:
         precision = self._arrays["kernel_precision"].reshape(-1, self._d).astype(np.float64)
         weight = self._arrays["class_count"]
-        variance = _relative(precision**-2, class_variance)
+        variance = _relative(np.broadcast_to(precision**-2, class_variance.shape), class_variance)  # one row: of all
         known = (weight > 0) & ~np.isnan(variance)
         return float(np.average(variance[known], weights=weight[known])) if known.any() else float("nan")
 

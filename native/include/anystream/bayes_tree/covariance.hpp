@@ -42,6 +42,9 @@ inline constexpr std::size_t kPanelRows = 8;
 /// How many values the panels with these first columns take.
 [[nodiscard]] std::size_t panel_values(std::span<const std::int32_t> first) noexcept;
 
+/// The most values that panels with blocks of at most `max_block` dimensions take.
+[[nodiscard]] std::size_t covariance_values(std::size_t dimensions, std::size_t max_block) noexcept;
+
 /// Blocks of at most `max_block` dimensions by hill climbing on the likelihood: as long as it rises, the two blocks are
 /// joined that raise it most (ties: the smaller block numbers, a block's number being its smallest dimension).
 /// `covariance`, (d, d), is positive definite.

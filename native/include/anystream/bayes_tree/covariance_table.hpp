@@ -17,28 +17,35 @@ struct CovarianceTable {
     Column<std::int64_t> count;    // (rows,) its records when it was measured
     Column<std::int32_t> order;    // (rows, d) the dimensions by blocks
     Column<std::int32_t> first;    // (rows, panels)
-    Column<std::int64_t> offset;   // (rows,) where the panels begin in `values`
     Column<float> mean;            // (rows, d) in the order of the blocks, in z
     Column<float> log2_norm;       // (rows,)
-    Column<float> values;
+    Column<float> values;          // (rows, row_values)
+
+    std::vector<std::int32_t> free_rows;  // not stored: rows that no node refers to
+    bool free_rows_known = false;
 
     [[nodiscard]] std::size_t rows() const noexcept { return log2_norm.size(); }
     [[nodiscard]] bool empty() const noexcept { return rows() == 0; }
     void clear(std::size_t nodes);
-    /// Appends a row; -1 if the covariance is not positive definite.
-    std::int32_t append(std::span<const double> covariance, const Blocks& blocks, const double* mean_in_z,
-                        std::int64_t records);
+    /// Gives the entry of a node this covariance, in its present row or in a new one of `row_values` values; none if it
+    /// is not positive definite. If it throws, nothing has changed.
+    void assign(std::size_t node, std::span<const double> covariance, const Blocks& blocks, const double* mean_in_z,
+                std::int64_t records, std::size_t row_values);
+    /// Takes the covariance of a node's entry away.
+    void remove(std::size_t node) noexcept;
     void set_mean(std::size_t row, const double* mean_in_z, std::size_t dimensions);
+    void append_row(std::size_t dimensions, std::size_t row_values);
+    void find_free_rows();
     /// |W (x - mu)|^2 of a row. `z` is scratch: 8 values per panel, zeros behind the last dimension.
     [[nodiscard]] float exponent(std::size_t row, const float* x, std::size_t dimensions, float* z) const noexcept;
 
     [[nodiscard]] NamedColumns columns() {
-        return {{"node_covariance", &of_node},        {"covariance_count", &count},   {"covariance_order", &order},
-                {"covariance_first", &first},         {"covariance_offset", &offset}, {"covariance_mean", &mean},
-                {"covariance_log2_norm", &log2_norm}, {"covariance_values", &values}};
+        return {{"node_covariance", &of_node}, {"covariance_count", &count}, {"covariance_order", &order},
+                {"covariance_first", &first},  {"covariance_mean", &mean},   {"covariance_log2_norm", &log2_norm},
+                {"covariance_values", &values}};
     }
     /// What is wrong with the arrays, or nullptr.
-    [[nodiscard]] const char* flaw(std::size_t nodes, std::size_t dimensions) const noexcept;
+    [[nodiscard]] const char* flaw(std::size_t nodes, std::size_t dimensions, std::size_t row_values) const noexcept;
 };
 
 /// One Gaussian with full covariance per class, trained to separate the classes (MM); empty before it is trained. It

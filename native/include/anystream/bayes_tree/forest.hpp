@@ -1,7 +1,8 @@
 // One Bayes tree per class: the Gaussians that queries read, and the statistics that learning updates.
 //
 // Records are stored unchanged (points). Everything else lies in the standardised space z = (x - shift) / scale of the
-// last assembly, in which every dimension has unit variance over all classes.
+// last assembly, in which every dimension had unit variance over all classes. Records learned later leave this frame as
+// it is: `spread` is the variance that a dimension has in it now, and kernels and distances are relative to that.
 //
 //   hot, read by queries: node i is a run of floats in the blob, its place and form packed in head[i]
 //
@@ -27,6 +28,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -74,6 +76,8 @@ inline constexpr std::int32_t kMaxFanout = 64;
 inline constexpr std::size_t kRootBlock = 64;
 /// Standardised values are clamped to this: its square still fits a float.
 inline constexpr double kMaxZ = 1e15;
+/// Sizes of runs in the blob: 4, 8, 16, ... 64 lanes, of leaves and of inner nodes.
+inline constexpr std::size_t kRunSizes = 2 * (1 + kMaxFanout / 8);
 /// Variances below this share of the variance of all data are raised to it.
 inline constexpr double kVarianceFloor = 1e-6;
 /// The child of an unused lane, and the root of a class without records.
@@ -157,9 +161,9 @@ class Forest {
         return view(head, blob_.data() + head.offset());
     }
     [[nodiscard]] const float* kernel_precision(std::size_t c) const noexcept {
-        return kernel_precision_.data() + c * dimensions_;
+        return kernel_precision_.data() + kernel_row(c) * dimensions_;
     }
-    [[nodiscard]] float kernel_log2_norm(std::size_t c) const noexcept { return kernel_log2_norm_[c]; }
+    [[nodiscard]] float kernel_log2_norm(std::size_t c) const noexcept { return kernel_log2_norm_[kernel_row(c)]; }
     void prefetch(std::size_t node) const noexcept {
         const char* at = reinterpret_cast<const char*>(blob_.data() + NodeHead(head_[node]).offset());
         for (int line = 0; line < 8; ++line) __builtin_prefetch(at + line * 64);
@@ -179,6 +183,10 @@ class Forest {
     [[nodiscard]] const CovarianceTable& covariances() const noexcept { return covariance_; }
     [[nodiscard]] const RootModel& root_model() const noexcept { return root_model_; }
 
+    /// Whether no value of a record is missing.
+    [[nodiscard]] bool complete(std::int32_t record) const noexcept;
+    /// Whether the kernels of all classes have the same width.
+    [[nodiscard]] bool shares_kernel() const noexcept { return settings_.bandwidth == Bandwidth::factor; }
     /// x in the standardised space; true if any dimension is missing (NaN stays NaN).
     bool standardise(const double* x, float* z) const noexcept;
 
@@ -194,10 +202,16 @@ class Forest {
     /// Replaces everything by the trees of these records.
     void build(std::span<const double> points, std::span<const std::int32_t> point_class, std::size_t classes,
                const Building& how);
-    /// Adds one record by nearest-mean insertion. A class not seen before is created.
+    /// Allocates what inserting `records` more records of classes below `class_total` can need, and changes nothing
+    /// that can be observed. After it, these insertions and the declaration of these classes cannot fail.
+    void reserve(std::size_t records, std::size_t class_total);
+    /// Bytes that `reserve` would have to allocate at most.
+    [[nodiscard]] std::size_t reserve_bytes(std::size_t records, std::size_t class_total) const noexcept;
+    /// Adds one record by nearest-mean insertion. A class not seen before is created. If it throws, nothing has
+    /// changed.
     void insert(const double* x, std::int32_t point_class);
-    /// Adds classes that have no record yet.
-    void declare_classes(std::size_t classes);
+    /// Adds classes that have no record yet. If it throws, nothing has changed.
+    void declare_classes(std::size_t class_total);
     /// Adds dimensions, missing in all records so far.
     void add_features(std::size_t dimensions);
     /// One forest of the records of all parts; class c of part p is class class_maps[p][c] of the whole. The trees of a
@@ -251,6 +265,14 @@ class Forest {
     }
 
     void check_boxes() const;
+    void check_free_runs() const;
+
+    /// All classes share one kernel if its width depends on all data alone.
+    [[nodiscard]] std::size_t kernel_row(std::size_t c) const noexcept { return shares_kernel() ? 0 : c; }
+    [[nodiscard]] std::size_t kernel_rows() const noexcept { return shares_kernel() ? 1 : classes(); }
+    [[nodiscard]] std::size_t range_rows() const noexcept {
+        return settings_.bandwidth == Bandwidth::langley ? classes() : 0;
+    }
 
     // assembly.cpp: from records and shapes to arrays
     /// Computes scale and bandwidths from the records.
@@ -261,10 +283,11 @@ class Forest {
     [[nodiscard]] TreeShape construct(std::span<const std::int32_t> members, std::size_t point_class,
                                       const Building& how) const;
     void insert_all();
-    void measure_kernel(std::size_t point_class, std::span<const double> low, std::span<const double> high);
+    void measure_kernel(std::size_t row);
+    void measure_spread();
+    void widen_ranges(const double* x, std::size_t point_class);
+    [[nodiscard]] bool varies(std::size_t j) const noexcept { return low_[j] < high_[j]; }
     void assemble(const std::vector<TreeShape>& shapes);
-    void reassemble();
-    [[nodiscard]] bool complete(std::int32_t record) const noexcept;
     /// A record in z; a missing value becomes the class's mean, and its variance (else 0) goes to `unknown`.
     void record_in_z(std::int32_t record, std::span<double> z, std::span<double> unknown) const noexcept;
     [[nodiscard]] NodeHead form(std::span<const std::int32_t> children) const noexcept;
@@ -280,9 +303,10 @@ class Forest {
     [[nodiscard]] std::int64_t min_records() const noexcept;
     void measure_covariances();
     void measure_below(std::size_t node, std::size_t depth, std::span<const double> origin, CrossProducts* above);
-    void gather(std::int32_t entry, std::span<const double> origin, CrossProducts& into) const;
+    void gather(std::int32_t entry, std::span<const double> origin, CrossProducts& into,
+                std::size_t max_records = std::numeric_limits<std::size_t>::max()) const;
     void set_covariance(std::size_t node, const CrossProducts& products);
-    void renew_covariance(std::size_t node);
+    void renew_covariance(std::size_t node) noexcept;
     [[nodiscard]] std::vector<double> inner_variances(std::size_t node) const;
     [[nodiscard]] bool has_covariances(std::span<const std::int32_t> children) const noexcept;
 
@@ -291,29 +315,62 @@ class Forest {
     [[nodiscard]] Component component_at(const Place& place) const;
     void write_component(const Place& place, const Component& component);
 
-    // insertion.cpp: adding one record
+    /// The entries of a node, and one more that makes it too large.
+    class Children {
+      public:
+        void push_back(std::int32_t child) noexcept { child_[size_++] = child; }
+        [[nodiscard]] std::size_t size() const noexcept { return size_; }
+        [[nodiscard]] std::int32_t operator[](std::size_t i) const noexcept { return child_[i]; }
+        [[nodiscard]] const std::int32_t* begin() const noexcept { return child_.data(); }
+        [[nodiscard]] const std::int32_t* end() const noexcept { return child_.data() + size_; }
+
+      private:
+        std::array<std::int32_t, kMaxFanout + 1> child_;
+        std::size_t size_ = 0;
+    };
+    [[nodiscard]] Children children(std::size_t node) const noexcept;
+
+    // insertion.cpp: adding one record. Nothing below allocates, except what says that it may be postponed.
+    void append_record(const double* x, std::size_t point_class);
     void insert_into_tree(std::int32_t record);
-    [[nodiscard]] std::int32_t nearest_child(std::size_t node, std::int32_t record, std::span<const double> z) const;
+    [[nodiscard]] std::int32_t nearest_child(std::size_t node, std::int32_t record);
     /// Adds an entry; returns the new node if the node had to be split, or kNothing.
     std::int32_t add_entry(std::size_t node, std::int32_t child);
     void rewrite_entry(std::size_t node, std::int32_t child);
     std::int32_t new_node(std::size_t point_class, std::span<const std::int32_t> children);
     void place(std::size_t node, std::span<const std::int32_t> children);
-    [[nodiscard]] std::vector<std::int32_t> children(std::size_t node) const;
-    [[nodiscard]] std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> split(
-        std::span<const std::int32_t> children) const;
+    /// The form of the nodes whose runs have this size, and the size of the runs of a form.
+    [[nodiscard]] static NodeHead run_form(std::size_t size) noexcept {
+        return {0, size / 2 == 0 ? 4 : size / 2 * 8, 0, size % 2 == 1};
+    }
+    [[nodiscard]] static std::size_t run_size(const NodeHead& form) noexcept {
+        return form.lanes() / 8 * 2 + (form.leaf() ? 1 : 0);
+    }
+    [[nodiscard]] std::size_t take_run(const NodeHead& form);
+    void release_run(const NodeHead& run);
+    [[nodiscard]] std::pair<Children, Children> split(std::span<const std::int32_t> children);
+    void refresh_some();
+    void widen_root_block(std::size_t before);
+    [[nodiscard]] bool outgrown() const noexcept;
+    void renew_frame() noexcept;
+    [[nodiscard]] std::size_t max_new_nodes(std::size_t records) const noexcept;
+    [[nodiscard]] std::size_t max_run_floats() const noexcept;
+    [[nodiscard]] std::size_t measured_height() const;
 
     ForestSettings settings_;
     std::size_t dimensions_;
 
-    Column<double> points_;             // (records, d), raw units, NaN where missing
-    Column<std::int32_t> point_class_;  // (records,)
-    Column<double> shift_, scale_;      // (d,)
+    Column<double> points_;                                  // (records, d), raw units, NaN where missing
+    Column<std::int32_t> point_class_;                       // (records,)
+    Column<double> shift_, scale_;                           // (d,) of the last assembly
+    Column<double> observed_, mean_, scatter_, low_, high_;  // (d,) of all values present, raw units; low > high: none
+    Column<double> spread_;                                  // (d,) their variance in z; 1 for a constant dimension
 
     Column<std::int64_t> class_count_;                            // (classes,)
     Column<double> class_observed_, class_mean_, class_scatter_;  // (classes, d), raw units, of the values present
-    Column<std::int32_t> class_root_;                             // (classes,) node, ~record or kNothing
-    Column<float> kernel_precision_, kernel_log2_norm_;           // (classes, d), (classes,)
+    Column<double> class_low_, class_high_;  // (classes, d), raw units, low > high: no value; only for langley
+    Column<std::int32_t> class_root_;        // (classes,) node, ~record or kNothing
+    Column<float> kernel_precision_, kernel_log2_norm_;  // (kernel_rows, d), (kernel_rows,)
     Column<float> root_blob_;
 
     Column<float> blob_;
@@ -323,8 +380,36 @@ class Forest {
     Column<double> node_mean_, node_scatter_;  // (nodes, d), in z
     Column<float> node_box_;             // (nodes, 2, d) in z: smallest and largest centre; NaN: incomplete records
     Column<std::int64_t> assembled_at_;  // (1,) records at the last assembly
+    Column<std::int64_t> refreshed_;     // (2,) the node that is written again next, and the record whose root is
+    Column<std::int64_t> free_runs_;     // (kRunSizes,) offset of the first free run of each size, or -1; its first
+                                         // eight bytes are the offset of the next
     CovarianceTable covariance_;
     RootModel root_model_;
+
+    // Not stored: what insertion needs beside the columns.
+    struct Scratch {
+        std::vector<double> z, unknown;      // (d,) a record
+        std::vector<double> lane;            // (2 d)
+        std::vector<double> centre;          // (kMaxFanout + 1, d)
+        std::vector<float> at, weight, box;  // (d,)
+        std::vector<std::int32_t> path;
+    };
+    void size_scratch();
+    Scratch scratch_;
+    std::size_t height_ = 0;  // maximum number of nodes on a way down; 0: not measured yet
+    /// What `reserve` has left to give; a copy has no spare memory.
+    struct Reserved {
+        std::size_t records = 0;  // insertions
+        std::size_t classes = 0;  // in all
+        bool owned = false;       // whether no column is borrowed
+
+        Reserved() = default;
+        Reserved(const Reserved&) noexcept {}
+        Reserved(Reserved&&) noexcept = default;
+        Reserved& operator=(const Reserved&) noexcept { return *this = Reserved(); }
+        Reserved& operator=(Reserved&&) noexcept = default;
+    };
+    Reserved reserved_;
 };
 
 }  // namespace anystream::bayes_tree
