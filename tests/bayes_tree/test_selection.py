@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_digits, load_iris
 
 from anystream import BayesTreeClassifier
+from anystream.bayes_tree import selection
 from bayes_tree.plain import plain
 
 
@@ -68,3 +69,18 @@ def test_a_model_that_starts_with_partial_fit_has_the_defaults():
     X, y = load_iris(return_X_y=True)
     recipe = BayesTreeClassifier(root_model=0.3).partial_fit(X, y).recipe_
     assert (recipe.metric, recipe.bandwidth, recipe.decision, recipe.root_weight) == (None, "f0.05", "ensemble", None)
+
+
+def test_metrics_of_cubic_cost_are_not_tried_on_many_features(monkeypatch):
+    tried = set()
+    learn = selection.learn_metric
+
+    def watch(metric, *arguments):
+        tried.add(metric)
+        return learn(metric, *arguments)
+
+    monkeypatch.setattr(selection, "learn_metric", watch)
+    random = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    BayesTreeClassifier().fit(random.normal(size=(120, 300)) + y[:, None], y)
+    assert tried == {None, "diagonal", "quantile", "quantile+diagonal"}

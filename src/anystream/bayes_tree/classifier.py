@@ -96,7 +96,7 @@ class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
         `anystream.bayes_tree.metric_learning.learn_metric` describes them. ``"auto"`` tries all of them, and none, on
         held-out quarters of the training data, together with `bandwidth` and `decision` where these are ``"auto"``;
         `recipe_` shows what was chosen. Trying takes longer than building: use ``metric=None, root_model=None`` where
-        fitting must be quick. With more than 1,000 classes nothing is tried, and there is no metric.
+        fitting must be quick. Whitening is tried up to 256 features; with more than 1,000 classes nothing is tried.
     budget : int, default=200
         Steps per record for calls without a budget of their own.
     seed : int, default=0

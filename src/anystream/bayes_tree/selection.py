@@ -13,11 +13,11 @@ from anystream._native import BayesForest, Counter, StopToken
 from anystream.bayes_tree.building import build_forest, train_root_model
 from anystream.bayes_tree.metric import Metric, map_records
 from anystream.bayes_tree.metric_learning import learn_metric
-from anystream.bayes_tree.recipe import DECISIONS, DEFAULT_BANDWIDTH, ForestRecipe, QueryRecipe
+from anystream.bayes_tree.recipe import DECISIONS, DEFAULT_BANDWIDTH, MAX_FULL_FEATURES, ForestRecipe, QueryRecipe
 from anystream.progress import run_with_progress
 
 METRIC_CANDIDATES = (None, "whiten", "diagonal", "quantile", "quantile+whiten", "quantile+diagonal")
-"""The metrics that ``metric="auto"`` tries."""
+"""The metrics that ``metric="auto"`` tries; those that whiten up to 256 features only, as their cost is cubic."""
 
 _BANDWIDTHS = (DEFAULT_BANDWIDTH, "f0.015", "f0.005", "f0.15")
 _DECISIONS = DECISIONS[:2]
@@ -66,7 +66,7 @@ def choose(
     if not recipe.undecided or not 1 <= numbers.max() < _MAX_CLASSES or len(numbers) < _MIN_RECORDS:
         return default
     is_open = recipe.undecided.__contains__
-    metrics = METRIC_CANDIDATES if is_open("metric") else (recipe.metric,)
+    metrics = _affordable_metrics(points.shape[1]) if is_open("metric") else (recipe.metric,)
     bandwidths = _BANDWIDTHS if is_open("bandwidth") else (recipe.bandwidth,)
     decisions = _DECISIONS if is_open("decision") else (recipe.decision,)
     weights = _ROOT_WEIGHTS if is_open("root_weight") else (recipe.root_weight,)
@@ -81,6 +81,12 @@ def choose(
 
     n_judged = len(metrics) * len(bandwidths[:2]) + len(bandwidths[1:]) + len(decisions) + len(weights)
     return run_with_progress(choose_in_turn, total=n_judged, description="choosing by held-out records")
+
+
+def _affordable_metrics(n_features: int) -> tuple[str | None, ...]:
+    if n_features <= MAX_FULL_FEATURES:
+        return METRIC_CANDIDATES
+    return tuple(metric for metric in METRIC_CANDIDATES if metric is None or "whiten" not in metric)
 
 
 def _split_in_quarters(numbers: NDArray[np.int32], seed: int) -> list[NDArray[np.int64]]:
