@@ -142,3 +142,22 @@ def test_a_damaged_model_that_shall_learn_is_refused_before_the_first_record(hom
     done = run_program("classify", "model.safetensors", "test.csv", "--learn", cwd=home)
     assert done.returncode == 2
     assert "array 'blob' differs from its checksum" in done.stderr
+
+
+def test_labels_that_are_evicted_are_reported_and_bounds_are_checked(home):
+    rows = range(3000)
+    (home / "many.csv").write_text("id,size,colour\n" + "".join(f"m{row},{row % 7},red\n" for row in rows))
+    (home / "late.csv").write_text("id,class\n" + "".join(f"m{row},yes\n" for row in reversed(rows)))
+    command = ("classify", "model.safetensors", "many.csv", "-o", "answers.jsonl", "--learn", "--labels", "late.csv")
+    done = run_program(*command, "--label-capacity", "100", cwd=home)
+    assert done.returncode == 0, done.stderr
+    assert "evicted before their record came" in done.stderr
+    assert "records evicted before their label came" in done.stderr
+    assert "to evict fewer, raise --label-capacity" in done.stderr
+    done = run_program(*command, "--label-capacity", "3000", "--json", cwd=home)
+    assert json.loads(done.stderr)["learned"] == 3000
+    for option in ("--label-capacity", "--learn-queue", "--max-classes", "--max-text", "--max-model-mb"):
+        done = run_program(*command, option, "0", cwd=home)
+        assert (done.returncode, done.stderr) == (2, f"anystream: {option} is 0; use 1 or more\n")
+    done = run_program(*command, "--learn-overflow", "lose", cwd=home)
+    assert (done.returncode, done.stderr) == (2, "anystream: --learn-overflow is 'lose'; use one of block, drop\n")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from anystream.connectors.memory import MemoryDeadLetters, MemoryLabels, MemorySink, MemorySource
+from anystream.neighbors import AnytimeNeighborsClassifier
 from anystream.runtime import BackgroundLearner, Engine, FixedBudget, InlineLearner, LabelMatcher, RecordQueue, Records
 from runtime.models import Recorder
 
@@ -99,7 +100,26 @@ def test_an_error_of_a_full_learner_ends_the_run():
         run(Broken(), "block", open_when=lambda turn: turn.batch_size == 0)
 
 
+def test_a_model_of_its_maximum_size_learns_no_more_and_what_it_misses_is_counted():
+    rng = np.random.default_rng(0)
+    y = np.arange(20_000) % 2
+    X = rng.normal(size=(20_000, 2)) + 3.0 * y[:, None]
+    model = AnytimeNeighborsClassifier(n_jobs=1).fit(X[:100], y[:100])
+    limit = 3 * model.memory_bytes_
+    learner = BackgroundLearner(model, share=1.0, capacity=100, max_model_bytes=limit)
+    engine = Engine(
+        learner, MemorySource(X, y.tolist()), MemorySink(), scheduler=FixedBudget(1), queue=RecordQueue(100)
+    )
+    summary = engine.run()
+    assert summary.answered == 20_000
+    assert limit <= learner.model.memory_bytes_ < 2.5 * limit  # memory grows by doubling
+    assert summary.learning_oversized == summary.to_json()["learning_oversized"] > 0
+    assert summary.learning_oversized + learner.learned == 20_000
+
+
 def test_settings_out_of_range_are_refused():
+    with pytest.raises(ValueError, match="max_model_bytes is 0"):
+        BackgroundLearner(Gated(), max_model_bytes=0)
     with pytest.raises(ValueError, match="capacity is 0"):
         BackgroundLearner(Gated(), capacity=0)
     with pytest.raises(ValueError, match="overflow is 'lose'; use one of block, drop"):

@@ -80,6 +80,7 @@ def _make_learner(run: ClassifyRun) -> BackgroundLearner:
         capacity=run.options.learn_capacity,
         overflow=run.learn_overflow,
         max_classes=run.options.max_classes,
+        max_model_bytes=run.options.max_model_mb * 10**6,
     )
 
 

@@ -52,6 +52,9 @@ class ClassifyOptions:
     max_classes: Annotated[
         int, typer.Option(help="Number of classes up to which --learn adds new ones; others go to the dead letters.")
     ] = 1000
+    max_model_mb: Annotated[
+        int, typer.Option(help="Size of the model in megabytes from which on --learn learns no more.")
+    ] = 1024
     label_capacity: Annotated[
         int, typer.Option(help="Maximum number of records that wait for a label, and of labels that wait for a record.")
     ] = 10_000

@@ -101,6 +101,11 @@ def _describe_records(figures: dict[str, Any], dead_letters_path: str | None) ->
         parts.append(f"{figures['checkpoints_failed']} checkpoints failed")
     if figures.get("learning_dropped"):
         parts.append(f"{figures['learning_dropped']} labels dropped, because {_MANY_UNLEARNED}")
+    if figures.get("learning_oversized"):
+        parts.append(
+            f"{figures['learning_oversized']} labels not learned, because the model has its maximum size "
+            "(--max-model-mb, or fit it with a window)"
+        )
     if figures.get("learning_blocked_s"):
         parts.append(f"{format_duration(figures['learning_blocked_s'])} without new records, because {_MANY_UNLEARNED}")
     if figures.get("learning_rejected"):

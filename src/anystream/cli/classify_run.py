@@ -33,6 +33,7 @@ _MAY_CHANGE = (  # options that may differ when a run continues: bounds, what ch
     "label_capacity",
     "learn_capacity",
     "max_classes",
+    "max_model_mb",
     "max_text",
     "strict",
     "mmap",
@@ -138,6 +139,7 @@ def _check_values(options: ClassifyOptions) -> None:
     for name, count in (
         ("learn-queue", options.learn_capacity),
         ("max-classes", options.max_classes),
+        ("max-model-mb", options.max_model_mb),
         ("label-capacity", options.label_capacity),
         ("max-text", options.max_text),
     ):

@@ -115,9 +115,10 @@ class LabelIntake:
         self._submit(labelled)
 
     def _submit(self, labelled: Records) -> None:
-        dropped_before = self._learner.dropped
+        dropped, oversized = self._learner.dropped, self._learner.oversized
         self._learner.submit(labelled)
-        self._summary.learning_dropped += self._learner.dropped - dropped_before
+        self._summary.learning_dropped += self._learner.dropped - dropped
+        self._summary.learning_oversized += self._learner.oversized - oversized
 
     def _read_labels(self, max_labels: int) -> int:
         """Read labels while the matcher can hold them; return how many."""

@@ -45,6 +45,10 @@ class Learner(Protocol):
         """Number of labelled records that were submitted and dropped, because too many waited."""
 
     @property
+    def oversized(self) -> int:
+        """Number of labelled records that were submitted and dropped, because the model has its maximum size."""
+
+    @property
     def is_full(self) -> bool:
         """Whether so many labelled records wait that the engine shall take no further records and labels for now."""
 
@@ -98,6 +102,7 @@ class FrozenModel:
     learns = False
     learned = 0
     dropped = 0
+    oversized = 0
     is_full = False
 
     def __init__(self, model: Any) -> None:
@@ -148,6 +153,7 @@ class InlineLearner:
 
     learns = True
     dropped = 0
+    oversized = 0
     is_full = False  # it learns before the next batch, however much that is
 
     def __init__(self, model: Any, *, every: int = 256, max_classes: int = MAX_CLASSES) -> None:
@@ -234,6 +240,9 @@ class BackgroundLearner:
         engine counts them.
     max_classes : int, default=1000
         Number of classes up to which the model learns new ones; records of any further class are reported.
+    max_model_bytes : int, optional
+        Size of the model, by its `memory_bytes_`, from which on it learns no more; the engine counts what it would have
+        learned. For a model that forgets instead, use the bounds of its own that it was fitted with, such as `window`.
 
     Notes
     -----
@@ -251,7 +260,10 @@ class BackgroundLearner:
         capacity: int = 10_000,
         overflow: LearnOverflow = "block",
         max_classes: int = MAX_CLASSES,
+        max_model_bytes: int | None = None,
     ) -> None:
+        if max_model_bytes is not None and max_model_bytes < 1:
+            raise ValueError(f"max_model_bytes is {max_model_bytes}; use 1 or more bytes")
         if not 0.0 < share <= 1.0:
             raise ValueError(f"share is {share}; use a fraction of the time above 0 and up to 1")
         if capacity < 1:
@@ -270,6 +282,9 @@ class BackgroundLearner:
         self._unlearned: list[Records] = []  # not in the published snapshot
         self._n_unlearned = 0
         self.dropped = 0
+        self.oversized = 0
+        self._max_model_bytes = max_model_bytes
+        self._model_is_full = self._has_maximum_size(model)
         self._rejected: list[RejectedRecord] = []  # not reported yet
         self._report: Report = _ignore
         self._closing = False
@@ -304,6 +319,9 @@ class BackgroundLearner:
     def submit(self, records: Records) -> None:
         """Pass labelled records to the thread, as many as the policy allows."""
         with self._lock:
+            if self._model_is_full:
+                self.oversized += len(records)
+                return
             free = max(self._capacity - self._n_unlearned, 0)
             if self._overflow == "drop" and len(records) > free:
                 self.dropped += len(records) - free
@@ -366,7 +384,9 @@ class BackgroundLearner:
         records = _concatenate(parts)
         rejected = learn_portion(self._learning, records, self._max_classes)
         snapshot = self._learning.snapshot()
+        model_is_full = self._has_maximum_size(self._learning)
         with self._lock:
+            self._model_is_full = model_is_full
             self._published = snapshot
             del self._unlearned[: len(parts)]
             self._n_unlearned -= len(records)
@@ -376,6 +396,9 @@ class BackgroundLearner:
         if not self._closing:
             pause_s = (time.monotonic() - started) * (1.0 / self._share - 1.0)
             _sleep_unless(lambda: self._closing or self.is_full, pause_s)
+
+    def _has_maximum_size(self, model: Any) -> bool:
+        return self._max_model_bytes is not None and model.memory_bytes_ >= self._max_model_bytes
 
 
 def _check_max_classes(max_classes: int) -> None:

@@ -61,6 +61,8 @@ class Summary:
         Classified records whose label did not come before they were dropped; those that still wait for it.
     learning_dropped : int
         Classified records with a label that were not learned, because too many waited for it.
+    learning_oversized : int
+        Classified records with a label that were not learned, because the model has its maximum size.
     learning_blocked_s : float
         Seconds in which no record was taken, because too many waited to be learned.
     learning_rejected : int
@@ -98,6 +100,7 @@ class Summary:
     unlabelled_evicted: int = 0
     unlabelled_pending: int = 0
     learning_dropped: int = 0
+    learning_oversized: int = 0
     learning_blocked_s: float = 0.0
     learning_rejected: int = 0
     first_bad_learning: list[str] = field(default_factory=list)
@@ -169,6 +172,8 @@ class Summary:
             figures["first_bad_labels"] = self.first_bad_labels
         if self.learning_dropped:
             figures["learning_dropped"] = self.learning_dropped
+        if self.learning_oversized:
+            figures["learning_oversized"] = self.learning_oversized
         if self.learning_blocked_s:
             figures["learning_blocked_s"] = round(self.learning_blocked_s, 6)
         if self.learning_rejected:
