@@ -41,7 +41,7 @@ def averaging_cases():
     subsets = BaggingClassifier(tree(max_depth=5), 15, max_features=0.5, random_state=0)
     yield _case("bagging, feature subsets", subsets, 3)
     few = BaggingClassifier(tree(), 8, max_samples=0.05, random_state=0)
-    yield _case("bagging, classes left out", few, 10, labels=LETTERS[:10])
+    yield _case("bagging, few records", few, 10, labels=LETTERS[:10])
 
 
 def boosting_cases():

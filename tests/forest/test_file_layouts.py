@@ -1,6 +1,8 @@
 """Small files written by hand, in the layouts of earlier versions, with answers computed by hand."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -55,6 +57,14 @@ def test_lightgbm_v2_with_categories_and_without_tree_sizes(tmp_path):
     records = [[5.5, 0], [5.5, 33], [5.5, 1], [5.6, 0], [np.nan, 0], [1, np.nan], [1, -0.5]]
     assert_array_equal(scores(path, records)[:, 0], [0.25, 0.25, -0.5, 1, 0.25, -0.5, 0.25])
     assert_allclose(ensemble.value[0, 0], 0.1 * 0.25 + 0.3 * -0.5 + 0.6 * 1)
+
+
+def test_reading_a_file_imports_no_framework(tmp_path):
+    path = tmp_path / "model.txt"
+    path.write_text(LIGHTGBM_V2)
+    code = f"from anystream.forest import read_ensemble; import sys; read_ensemble({str(path)!r}); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"lightgbm", "xgboost", "catboost", "sklearn"} & set(loaded)
 
 
 def test_lightgbm_v3_averages_where_the_header_says_so(tmp_path):
@@ -124,6 +134,16 @@ def test_xgboost_dart_multiplies_leaves_by_their_weight(tmp_path):
     path = tmp_path / "dart.json"
     path.write_text(json.dumps(content))
     assert_array_equal(scores(path, [[0, 0], [0, 1]])[:, 0], [-0.25, 0.5])
+
+
+def test_xgboost_adds_in_float32_in_the_order_of_the_trees(tmp_path):
+    content = xgboost_model([3, 2, 0], "[5E-1]")
+    model = content["learner"]["gradient_booster"]["model"]
+    model["trees"] = [model["trees"][0] | {"split_conditions": [0.5, 0.0, value]} for value in (2.0**24, 1.0, 1.0, 2.0)]
+    model["tree_info"] = [0] * 4
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(content))
+    assert scores(path, [[0, 1]]).tolist() == [[2**24 + 2]]  # 1 is lost twice
 
 
 def test_xgboost_uses_the_trees_up_to_the_best_iteration(tmp_path):

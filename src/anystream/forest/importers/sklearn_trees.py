@@ -35,7 +35,7 @@ def import_averaged_trees(model: Any) -> TreeEnsemble:
             raise InvalidContent(f"{type(model).__name__} contains {type(tree).__name__}, which is not a tree", remedy)
     n_classes = len(model.classes_)
     imported = [
-        convert_tree(tree, _class_shares(model, tree, n_classes), columns)
+        convert_tree(tree, tree.tree_.value[:, 0, :], columns)
         for tree, columns in zip(trees, _columns(model, len(trees)), strict=True)
     ]
     return TreeEnsemble(
@@ -79,13 +79,3 @@ def _members(model: Any) -> list[Any]:
 
 def _columns(model: Any, n_trees: int) -> Sequence[NDArray[np.intp] | None]:
     return model.estimators_features_ if isinstance(model, BaggingClassifier) else [None] * n_trees
-
-
-def _class_shares(model: Any, tree: Any, n_classes: int) -> NDArray[np.float64]:
-    """Return the class shares of the nodes; a tree of a bag may have been trained on some of the classes only."""
-    found = tree.tree_.value[:, 0, :]
-    if found.shape[1] == n_classes:
-        return np.asarray(found)
-    shares = np.zeros((len(found), n_classes))
-    shares[:, tree.classes_.astype(np.intp)] = found
-    return shares
