@@ -57,3 +57,15 @@ def test_parquet_is_written_but_cannot_be_part_of_a_checkpoint(tmp_path):
             use()
     sink.close()
     assert pyarrow.parquet.read_table(tmp_path / "out.parquet").column("key").to_pylist() == [1, 2]
+
+
+def test_another_file_is_not_continued(path):
+    source = ArrowSource(path, SCHEMA)
+    source.poll(1)
+    fingerprint = source.fingerprint()
+    ArrowSource(path, SCHEMA).seek(1, fingerprint)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1  # within the two ends that are compared
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="is not the file that the run has read"):
+        source.seek(1, fingerprint)

@@ -205,3 +205,19 @@ def test_a_run_killed_right_after_it_was_continued_loses_and_repeats_nothing(tmp
     summary = engine.run()
     assert sorted(sink.column("key").tolist()) == list(range(300))
     assert summary.taken == summary.answered == summary.labelled == 300
+
+
+def test_a_run_that_was_stopped_is_complete_in_its_last_checkpoint_and_can_be_continued(tmp_path):
+    X, y = data(300)
+    sink, folder = MemorySink(), CheckpointFolder(tmp_path, every_s=1e9)
+    engine = engine_with(BayesTreeClassifier().fit(X, y), MemorySource(X), sink, folder)
+    engine.queue.capacity = 50
+    engine.watch(lambda turn: engine.stop() if turn.summary.answered >= 100 else None)
+    stopped = engine.run()
+    assert 100 <= stopped.answered == stopped.taken == len(sink) < 300
+    state = folder.load()
+    assert (state.summary["answered"], state.intake["unfinished"]) == (stopped.answered, [])
+    again = engine_with(state.model, MemorySource(X), sink, folder)
+    again.resume(state)
+    assert again.run().answered == 300
+    assert sink.column("key").tolist() == list(range(300))

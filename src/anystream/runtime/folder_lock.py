@@ -38,9 +38,9 @@ class FolderLock:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-        except BaseException:
+        except OSError as error:  # has no name
             os.close(descriptor)
-            raise
+            raise OSError(error.errno, error.strerror, str(self._path)) from error
         self._descriptor = descriptor
 
     def release(self) -> None:
