@@ -73,3 +73,20 @@ def test_memory_stays_within_max_bytes(parameters):
         model.partial_fit(*make_stream(seed, 400, d=4))
         assert model.memory_bytes_ <= 200_000
     assert len(model.exemplars_) > 150
+
+
+def test_a_class_that_is_learned_between_two_reads_of_a_call_does_not_disturb_it(monkeypatch):
+    from anystream.neighbors import exemplars
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 3)), np.arange(30) % 2
+    model = AnytimeNeighborsClassifier(search="inverted", window=50).fit(X, y)
+    expected = model.predict_proba(X)
+    fill_batch = exemplars.fill_batch
+
+    def learn_before(*arguments):
+        model.partial_fit(X[:3], [7, 8, 9])
+        return fill_batch(*arguments)
+
+    monkeypatch.setattr(exemplars, "fill_batch", learn_before)
+    assert np.array_equal(model.predict_proba(X), expected)

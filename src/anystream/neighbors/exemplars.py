@@ -95,7 +95,7 @@ class Exemplars:
 
     def classify(self, records: Any, k: int, budget: Budget, threads: int) -> BatchResult:
         """Return shares of votes, steps and certificates."""
-        gallery = self.gallery  # learning may replace it meanwhile
+        gallery = self.gallery.snapshot()  # learning may add classes meanwhile
         values, borders = self.distance.pack(self.distance.transform(records))
         fill = partial(gallery.answer, values, borders, k, *budget.limits(), threads)
         return fill_batch(len(borders) - 1, gallery.classes, fill)
@@ -108,7 +108,7 @@ class Exemplars:
         self, encoded: Any, k: int, stages: NDArray[np.int64], threads: int
     ) -> NDArray[np.float64]:
         """Return the same as `classify_stages` for records that the distance has encoded already."""
-        gallery = self.gallery
+        gallery = self.gallery.snapshot()
         values, borders = self.distance.pack(encoded)
         out = np.empty((len(borders) - 1, len(stages), gallery.classes))
         gallery.answer_in_stages(values, borders, k, stages, threads, out.reshape(-1))
