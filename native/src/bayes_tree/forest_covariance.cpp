@@ -12,7 +12,7 @@ namespace anystream::bayes_tree {
 
 namespace {
 
-constexpr std::size_t kMinSample = 1024;  // records by which insertion measures a covariance, or 16 per dimension
+constexpr std::size_t kMinSample = 512;  // records by which insertion measures a covariance, or 16 per dimension
 
 }  // namespace
 
