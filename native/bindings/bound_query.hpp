@@ -11,6 +11,7 @@
 
 #include "anystream/anytime_query.hpp"
 #include "anystream/fork.hpp"
+#include "anystream/state_bytes.hpp"
 #include "bindings.hpp"
 #include "signals.hpp"
 
@@ -66,6 +67,7 @@ class BoundQuery {
         requires ResumableFromBytes<Query>
         : BoundQuery(std::move(model)) {
         query_.resume(*model_, {reinterpret_cast<const std::byte*>(state.data()), state.size()});
+        require_probabilities();
     }
     BoundQuery(const BoundQuery&) = delete;
     BoundQuery& operator=(const BoundQuery&) = delete;
@@ -125,6 +127,16 @@ class BoundQuery {
     };
 
     explicit BoundQuery(Share model) : model_(std::move(model)), query_(std::move(spare_query<Query>())) {}
+
+    /// Throws if a state that was resumed does not lead to probabilities.
+    void require_probabilities() {
+        double total = 0.0;
+        for (const double p : posterior_of(query_, *model_)) {
+            StateReader::require(p >= 0.0, "its probabilities are damaged");
+            total += p;
+        }
+        StateReader::require(std::abs(total - 1.0) < 1e-6, "its probabilities are damaged");
+    }
 
     /// The state; the lock is held.
     [[nodiscard]] nb::bytes suspended() {

@@ -1,5 +1,7 @@
 #include "anystream/fork.hpp"
+#include "anystream/parallel.hpp"
 #include "bindings.hpp"
+#include "signals.hpp"
 
 namespace nb = nanobind;
 
@@ -7,6 +9,7 @@ NB_MODULE(_native, m) {
     m.doc() = "The native core of anystream.";
     nb::set_leak_warnings(false);  // a model that is still referenced at exit is not a leak
     anystream::watch_forks();
+    anystream::set_check_between_chunks(&anystream::bindings::check_signals);
     anystream::bindings::bind_errors(m);
     anystream::bindings::bind_stop(m);
     anystream::bindings::bind_mapping(m);

@@ -25,4 +25,10 @@ class SignalPoll {
     Clock::time_point last_ = Clock::now();
 };
 
+/// For the chunks of parallel loops: handles signals every 50 ms; throws what a signal handler raises.
+inline void check_signals() {
+    thread_local SignalPoll signals;
+    signals.poll();
+}
+
 }  // namespace anystream::bindings

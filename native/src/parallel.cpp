@@ -12,6 +12,8 @@ namespace anystream {
 
 namespace {
 
+void (*check_between_chunks)() = [] {};
+
 /// The state that the threads of one loop share. A thread may start after the loop has ended: it finds no chunk left
 /// and touches nothing but this, which it keeps alive.
 struct Loop {
@@ -26,11 +28,12 @@ struct Loop {
     std::mutex error_guard;
     std::exception_ptr first_error;
 
-    void work() noexcept {
-        for (;;) {
+    void work(bool checks) noexcept {
+        for (bool first = true;; first = false) {
             const std::size_t c = next.fetch_add(1);
             if (c >= chunks) return;
             try {
+                if (checks && !first) check_between_chunks();
                 (*body)(c* chunk, std::min(size, (c + 1) * chunk));
             } catch (...) {
                 next.store(chunks);
@@ -42,7 +45,7 @@ struct Loop {
 
     void help() noexcept {
         busy.fetch_add(1);  // before the first chunk is taken: a thread that sees the last chunk taken sees this, too
-        work();
+        work(false);
         if (busy.fetch_sub(1) == 1) busy.notify_one();
     }
 
@@ -58,6 +61,10 @@ int thread_count(int requested) noexcept {
     return requested <= 0 ? cores : std::min(requested, cores);
 }
 
+void set_check_between_chunks(void (*check)()) noexcept {
+    check_between_chunks = check;
+}
+
 void parallel_for(std::size_t size, std::size_t chunk, int threads,
                   const std::function<void(std::size_t, std::size_t)>& body) {
     if (size == 0) return;
@@ -65,7 +72,10 @@ void parallel_for(std::size_t size, std::size_t chunk, int threads,
     const std::size_t chunks = (size + chunk - 1) / chunk;
     const auto workers = std::min<std::size_t>(static_cast<std::size_t>(thread_count(threads)), chunks);
     if (workers == 1) {
-        for (std::size_t first = 0; first < size; first += chunk) body(first, std::min(size, first + chunk));
+        for (std::size_t first = 0; first < size; first += chunk) {
+            if (first > 0) check_between_chunks();
+            body(first, std::min(size, first + chunk));
+        }
         return;
     }
     const auto loop = std::make_shared<Loop>(size, chunk, chunks, &body);
@@ -74,7 +84,7 @@ void parallel_for(std::size_t size, std::size_t chunk, int threads,
     } catch (const std::system_error&) {
         // No further thread can be started: those that were, and this one, do the work.
     }
-    loop->work();
+    loop->work(true);
     loop->wait_for_helpers();
     if (loop->first_error) std::rethrow_exception(loop->first_error);
 }

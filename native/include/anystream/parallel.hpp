@@ -15,6 +15,10 @@ namespace anystream {
 /// The number of threads to use for a request: 0 is one per core; never more than there are cores.
 [[nodiscard]] int thread_count(int requested) noexcept;
 
+/// Sets a function that the caller of parallel_for calls between its chunks, such as one that handles signals. What it
+/// throws ends the loop. Call it once, when the library is loaded.
+void set_check_between_chunks(void (*check)()) noexcept;
+
 /// Calls body(first, last) for every chunk of [0, size). After the first exception no further chunk is taken; it is
 /// rethrown here once no thread works on a chunk.
 void parallel_for(std::size_t size, std::size_t chunk, int threads,

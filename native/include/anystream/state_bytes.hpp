@@ -1,6 +1,7 @@
 // Writing the state of a query to bytes, and reading it.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -59,8 +60,31 @@ class StateReader {
         array(values);
         require(values.size() == size, otherwise);
     }
+    /// A flag, written as one byte.
+    [[nodiscard]] bool flag() {
+        const auto byte = value<std::uint8_t>();
+        require(byte <= 1, "a flag is damaged");
+        return byte == 1;
+    }
+    /// An enumeration with the values from 0 to `last`.
+    template <typename Enum>
+    [[nodiscard]] Enum choice(Enum last) {
+        const auto number = value<std::underlying_type_t<Enum>>();
+        require(number >= 0 && number <= static_cast<std::underlying_type_t<Enum>>(last), "its settings are damaged");
+        return static_cast<Enum>(number);
+    }
     void end() const { require(bytes_.empty(), "it is too long"); }
 
+    /// Throws if a value of a record is infinite; NaN is a missing one.
+    template <typename T>
+    static void require_record(const std::vector<T>& record) {
+        for (const T value : record) require(!std::isinf(value), "its record is damaged");
+    }
+    /// Throws unless all are numbers from 0 on.
+    template <typename T>
+    static void require_sums(const std::vector<T>& sums) {
+        for (const T value : sums) require(value >= T{0} && std::isfinite(value), "its votes are damaged");
+    }
     static void require(bool holds, const char* what) {
         if (!holds) throw std::invalid_argument(std::string("not the state of a query of this model: ") + what);
     }

@@ -43,20 +43,25 @@ void Query::resume(const Forest& forest, std::span<const std::byte> bytes) {
     StateReader in(bytes);
     StateReader::require(in.value<std::uint32_t>() == kVersion, "it was written by another version");
     Query next;
-    next.settings_.descent = in.value<Descent>();
-    next.settings_.decision = in.value<Decision>();
+    next.settings_.descent = in.choice(Descent::depth_first);
+    next.settings_.decision = in.choice(Decision::nearest);
     next.settings_.refined_classes = in.value<std::int32_t>();
     next.settings_.root_weight = in.value<double>();
-    next.settings_.certify = in.value<std::uint8_t>() != 0;
+    next.settings_.certify = in.flag();
     in.array(next.vote_);
     next.classes_ = in.value<std::uint64_t>();
     StateReader::require(next.classes_ == forest.classes(), "the number of classes differs");
     StateReader::require(next.settings_.refined_classes >= kPublishedK, "its settings are damaged");
     StateReader::require(next.vote_.empty() || next.vote_.size() == next.classes_, "its votes are damaged");
     next.steps_ = in.value<std::int64_t>();
+    StateReader::require(next.steps_ >= 0 && static_cast<std::uint64_t>(next.steps_) <= forest.nodes(),
+                         "its steps are damaged");
+    StateReader::require(next.settings_.root_weight >= 0.0 && std::isfinite(next.settings_.root_weight),
+                         "its settings are damaged");
     next.open_classes_ = in.value<std::uint64_t>();
     in.array(next.x_);
     StateReader::require(next.x_.size() == forest.dimensions(), "the number of features differs");
+    StateReader::require_record(next.x_);
     for (const float value : next.x_) next.missing_ |= value != value;
     in.array(next.turns_);
     next.state_.resize(next.classes_);
@@ -71,6 +76,7 @@ void Query::resume(const Forest& forest, std::span<const std::byte> bytes) {
         state.origin = in.value<double>();
         state.history = in.value<Scaled>();
         state.since = in.value<std::int64_t>();
+        StateReader::require(state.since >= 0 && state.since <= next.steps_, "its steps are damaged");
         refinable += !state.entries.empty();
         for (const Entry& entry : state.entries)
             StateReader::require(entry.node >= 0 && static_cast<std::size_t>(entry.node) < forest.nodes(),

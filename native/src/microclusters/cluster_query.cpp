@@ -74,6 +74,7 @@ void ClusterQuery::resume(const Clusters& model, std::span<const std::byte> stat
     in.end();
     in.require(next.steps_ >= 0 && static_cast<std::size_t>(next.steps_) <= next.horizon_->size(),
                "its steps are damaged");
+    in.require_record(next.x_);
     for (const float distance : next.distance_) in.require(distance >= 0.0F, "its distances are damaged");
     *this = std::move(next);
 }

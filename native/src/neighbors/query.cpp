@@ -193,7 +193,8 @@ void Query::resume(const Gallery& gallery, const QuerySettings& settings, Row x,
                 "not the state of a query of this model; resume it with the model it was suspended on");
     };
     const auto n = static_cast<std::int64_t>(gallery.size());
-    require(state.steps >= 0 && state.position >= static_cast<std::int64_t>(gallery.setup()) && state.position <= n);
+    require(state.steps >= 0 && state.steps <= std::int64_t{1} << 60 &&
+            state.position >= static_cast<std::int64_t>(gallery.setup()) && state.position <= n);
     require(state.list >= -1 && state.list <= static_cast<std::int64_t>(gallery.head()) + 1);
     require(state.list_end >= 0 && state.list_end <= n);
     require(state.nearest.size() <= settings.k && (gallery.present() == 0 || !state.nearest.empty()));

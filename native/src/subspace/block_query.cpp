@@ -223,19 +223,22 @@ void BlockQuery::resume(const Blocks& model, std::span<const std::byte> state) {
     in.require(in.value<std::uint32_t>() == kStateVersion, "it was written by another version");
     BlockSampling& s = next.settings_;
     s.power = in.value<double>();
-    s.adaptive = in.value<std::uint8_t>() != 0;
+    s.adaptive = in.flag();
     s.significance = in.value<double>();
     s.min_points = in.value<std::int64_t>();
-    s.dominant = static_cast<Dominant>(in.value<std::int32_t>());
-    s.votes = static_cast<Votes>(in.value<std::int32_t>());
-    s.failed = static_cast<Failed>(in.value<std::int32_t>());
+    s.dominant = in.choice(Dominant::lift);
+    s.votes = in.choice(Votes::gamma);
+    s.failed = in.choice(Failed::silent);
     s.max_samples = in.value<std::int64_t>();
     s.error = in.value<double>();
-    in.require(s.max_samples >= 0 && s.error >= 0.0 && s.error < 1.0 && s.min_points >= 0 && std::isfinite(s.power) &&
-                   std::isfinite(s.significance),
+    constexpr std::int64_t kMaxCount = 1'000'000'000;
+    const auto between = [](auto value, auto min, auto max) { return value >= min && value <= max; };
+    in.require(between(s.max_samples, 0, kMaxCount) && s.error >= 0.0 && s.error < 1.0 &&
+                   between(s.min_points, 0, kMaxCount) && between(s.power, 0.0, 100.0) &&
+                   between(s.significance, 0.0, 1e6),
                "its settings are damaged");
     next.steps_ = in.value<std::int64_t>();
-    next.exhausted_ = in.value<std::uint8_t>() != 0;
+    next.exhausted_ = in.flag();
     next.succeeded_ = in.value<double>();
     next.failed_ = in.value<double>();
     in.array(next.x_, round_up(model.dimensions(), kLimitBlock), "the number of features differs");
@@ -253,6 +256,8 @@ void BlockQuery::resume(const Blocks& model, std::span<const std::byte> state) {
     in.require(sound(next.succeeded_) && sound(next.failed_) && std::ranges::all_of(next.vote_, sound) &&
                    std::ranges::all_of(next.fallback_, sound),
                "its votes are damaged");
+    in.require_record(next.x_);
+    for (const double wealth : next.test_.wealth()) in.require(!std::isnan(wealth), "its test is damaged");
     next.prepare(model);
     *this = std::move(next);
 }

@@ -64,7 +64,7 @@ bool LevelQuery::step(const Levels& model) {
 
 void LevelQuery::check_exhausted(const Levels& model) {
     exhausted_ = steps_ >= settings_.max_samples ||
-                 (2 * steps_ >= settings_.max_samples && steps_ % kCheckEvery == 0 && cannot_change(model));
+                 (steps_ >= settings_.max_samples - steps_ && steps_ % kCheckEvery == 0 && cannot_change(model));
     if (!exhausted_ && settings_.error > 0.0) {
         double highest = 0.0, drift = 0.0;
         for (std::size_t l = 0; l < model.size(); ++l) {
@@ -79,6 +79,8 @@ void LevelQuery::check_exhausted(const Levels& model) {
 
 /// Even if every sample to come gave a full vote to one other class and none to the leader.
 bool LevelQuery::cannot_change(const Levels& model) {
+    constexpr std::int64_t kMaxAhead = 100'000;  // samples to look ahead
+    if (settings_.max_samples - steps_ > kMaxAhead) return false;
     if (final_.empty()) {
         final_ = given_;
         for (std::int64_t s = steps_; s < settings_.max_samples; ++s) ++final_[next_level(model, final_, s)];
@@ -133,7 +135,8 @@ std::size_t LevelQuery::label(const Levels& model) const {
 
 namespace {
 constexpr std::uint32_t kStateVersion = 1;
-}
+constexpr std::int64_t kMaxSamples = 1'000'000'000;
+}  // namespace
 
 std::vector<std::byte> LevelQuery::suspend() const {
     StateWriter out;
@@ -156,10 +159,11 @@ void LevelQuery::resume(const Levels& model, std::span<const std::byte> state) {
     in.require(in.value<std::uint32_t>() == kStateVersion, "it was written by another version");
     next.settings_.max_samples = in.value<std::int64_t>();
     next.settings_.error = in.value<double>();
-    in.require(next.settings_.max_samples >= 0 && next.settings_.error >= 0.0 && next.settings_.error < 1.0,
+    in.require(next.settings_.max_samples >= 0 && next.settings_.max_samples <= kMaxSamples &&
+                   next.settings_.error >= 0.0 && next.settings_.error < 1.0,
                "its settings are damaged");
     next.steps_ = in.value<std::int64_t>();
-    next.exhausted_ = in.value<std::uint8_t>() != 0;
+    next.exhausted_ = in.flag();
     in.array(next.x_, round_up(model.dimensions(), kLimitBlock), "the number of features differs");
     in.array(next.given_, model.size(), "the number of levels differs");
     in.array(next.sum_, model.size() * model.classes(), "the number of classes differs");
@@ -171,8 +175,16 @@ void LevelQuery::resume(const Levels& model, std::span<const std::byte> state) {
     }
     in.end();
     in.require(next.steps_ >= 0 && next.steps_ <= next.settings_.max_samples, "its steps are damaged");
-    for (const std::int64_t given : next.given_)
-        in.require(given >= 0 && given <= next.steps_, "its samples are damaged");
+    std::int64_t given = 0;
+    for (const std::int64_t n : next.given_) {
+        in.require(n >= 0 && n <= next.steps_, "its samples are damaged");
+        given += n;
+    }
+    in.require(given == next.steps_, "its samples are damaged");
+    in.require_record(next.x_);
+    in.require_sums(next.sum_);
+    in.require_sums(next.prior_sum_);
+    for (const double wealth : next.test_.wealth()) in.require(!std::isnan(wealth), "its test is damaged");
     next.prepare(model);
     *this = std::move(next);
 }

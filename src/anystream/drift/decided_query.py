@@ -37,7 +37,10 @@ class DecidedQuery(Query):
             raise ValueError(
                 f"the state has {len(state)} classes, the model has {len(classes)}; resume it with its own model"
             )
-        return cls(classes, np.array(state))
+        proba = np.array(state)
+        if not (proba >= 0).all() or abs(proba.sum() - 1) > 1e-6:
+            raise ValueError("not the state of a query of this model: its probabilities do not sum to 1")
+        return cls(classes, proba)
 
     def refine(self, budget: BudgetLike = None) -> Self:
         """Check the budget and return the query itself: no step is left."""

@@ -217,8 +217,9 @@ class WCEA(MergeableMixin, ChunkEnsemble):
 
     def resume_query(self, state: Any) -> Query:
         """Resume a query of each anytime member."""
-        committee = self.committee_
-        return CommitteeQuery.resume(self.classes_, committee, self.n_chunks_, state)
+        if isinstance(state, tuple) and len(state) == 3:
+            self.check_record(self.validate_record(state[1]))
+        return CommitteeQuery.resume(self.classes_, self.committee_, self.n_chunks_, state)
 
     def records_proba(self, records: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probabilities at the default budget."""

@@ -17,7 +17,7 @@ from anystream.anytime.classifier import AnytimeClassifier
 from anystream.anytime.feature_values import check_feature_values
 from anystream.anytime.river import Columns, RiverMixin
 from anystream.estimators.draft import draft_of
-from anystream.estimators.labels import class_numbers, extend_classes
+from anystream.estimators.labels import check_labels, class_numbers, extend_classes
 
 
 class TrainedClassifier(AnytimeClassifier, abstract=True):
@@ -196,7 +196,7 @@ class IncrementalClassifier(TrainedClassifier, RiverMixin, abstract=True):
         self, records: Any, labels: NDArray[Any], known: NDArray[Any] | None, *, by_appearance: bool = False
     ) -> None:
         # By appearance, a batch and its records one by one give the classes the same numbers.
-        classes = extend_classes(known, labels, by_appearance=by_appearance)
+        classes = extend_classes(known, check_labels(labels), by_appearance=by_appearance)
         self.learn_batch(records, class_numbers(classes, labels), classes)
 
 

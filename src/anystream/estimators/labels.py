@@ -43,6 +43,30 @@ def extend_classes(classes: NDArray[Any] | None, labels: ArrayLike, *, by_appear
     return np.concatenate([classes, new])
 
 
+def check_labels(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return labels of records to learn; raise ValueError if one is missing (None or NaN) or is no single value.
+
+    Examples
+    --------
+    >>> check_labels(np.array(["a", None]))
+    Traceback (most recent call last):
+    ...
+    ValueError: label 1 is None; pass a class for every record
+    """
+    if labels.ndim != 1:
+        raise ValueError(f"the labels have the shape {labels.shape}; pass one class for every record")
+    if labels.dtype.kind in "iubUS":
+        return labels
+    for i, label in enumerate(labels.tolist()):
+        if label is None or label != label:  # NaN and NaT differ from themselves
+            raise ValueError(f"label {i} is {label!r}; pass a class for every record")
+        try:
+            hash(label)
+        except TypeError:
+            raise ValueError(f"label {i} is {label!r}; a class must be hashable, such as a text or a number") from None
+    return labels
+
+
 def class_numbers(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.int32]:
     """Return the position of each label in `classes`, which must contain all of them."""
     if labels.size == 1:

@@ -97,7 +97,7 @@ class StepwiseClassifier(TrainedClassifier, abstract=True):
 
     def resume_query(self, state: Any) -> StepwiseQuery:
         """Return the query that had this state."""
-        if not (isinstance(state, tuple) and len(state) == 2 and isinstance(state[1], int)):
+        if not (isinstance(state, tuple) and len(state) == 2 and type(state[1]) is int and state[1] >= 0):
             raise TypeError(f"state is a {type(state).__name__}; use the `state` of a query of this model")
         return self._query(*state)
 

@@ -65,6 +65,8 @@ class CallableQuery:
             if not (self._exemplars.setup <= position <= len(serials) and len(pairs) <= self._k):
                 raise ValueError
             found = sorted((float(distance), serials[i], int(i)) for i, distance in pairs if i >= 0)
+            if not all(distance >= 0 for distance, _, _ in found):
+                raise ValueError
             self._progress = tuple(found), int(position)
         except (IndexError, TypeError, ValueError):
             raise ValueError("not the state of a query of this model; use the model that the query was of") from None

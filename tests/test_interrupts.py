@@ -1,0 +1,79 @@
+"""An interrupt, such as Ctrl-C, ends native work soon and leaves the model as it was."""
+
+import pickle
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from anystream import AnytimeNeighborsClassifier, BayesTreeClassifier, Budget, LocustClassifier
+from tests.all_classifiers import INCREMENTAL, clusters
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers for signals")
+
+
+def interrupt_after(seconds, work):
+    """Raise KeyboardInterrupt in `work` after a time, as Ctrl-C does; return how long the work then took."""
+
+    def handle(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, handle)
+    begin = time.perf_counter()
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        return time.perf_counter() - begin
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def seconds_of(work):
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_predict_and_stages_are_interrupted(n_jobs):
+    X, y = clusters(4000, 4, features=8)
+    tree = BayesTreeClassifier(construction="hilbert", metric=None, root_model=None, n_jobs=n_jobs)
+    model = tree.fit(X, y)
+    many = np.tile(X, (50, 1))
+    whole = 50 * seconds_of(lambda: model.predict(X, budget=2000))
+    before = pickle.dumps(model)
+    assert interrupt_after(0.2, lambda: model.predict(many, budget=2000)) < max(whole / 2, 5)
+    assert interrupt_after(0.2, lambda: list(model.staged_predict(many, stages=[0, 2000]))) < max(whole / 2, 5)
+    assert pickle.dumps(model) == before
+
+
+def test_learning_is_interrupted_and_changes_nothing():
+    X, y = clusters(100, 4, features=8)
+    model = AnytimeNeighborsClassifier(ordering="random", n_jobs=1).partial_fit(X, y)
+    before = pickle.dumps(model)
+    many = np.tile(X, (3000, 1)), np.tile([*y[:-1], "new"], 3000)
+    interrupt_after(0.6, lambda: [model.snapshot().partial_fit(*many) for _ in range(1000)])
+    assert pickle.dumps(model) == before
+
+
+def test_refine_without_an_end_is_interrupted():
+    X, y = clusters(300, 4)
+    query = LocustClassifier(max_samples=10**9).fit(X, y).query(X[0])
+    assert interrupt_after(0.2, lambda: query.refine(Budget())) < 30
+    assert query.refine(5).label in y
+
+
+@pytest.mark.parametrize("kind", INCREMENTAL)
+def test_labels_that_are_missing_are_rejected_before_anything_changes(kind):
+    model = INCREMENTAL[kind]().partial_fit(*clusters(50, 2))
+    before = pickle.dumps(model)
+    for missing in (None, float("nan"), np.datetime64("NaT")):
+        with pytest.raises(ValueError, match=r"label|NaN|target"):
+            model.partial_fit([[0.0, 1.0, 2.0]], np.array([missing], dtype=object))
+        if hasattr(model, "columns_"):
+            with pytest.raises(ValueError, match="label 0 is"):
+                model.learn_one({0: 1.0, 1: 2.0, 2: 0.0}, missing)
+    assert pickle.dumps(model) == before
