@@ -71,3 +71,20 @@ def test_many_ties_are_broken_alike(how):
     queries = integers(random, 2000, 2)[0]
     for budget in (2, 5, 11, 25, 60):
         assert np.array_equal(twin.predict_proba(queries, budget=budget), model.predict_proba(queries, budget=budget))
+
+
+def test_a_loaded_model_that_learns_on_has_the_arrays_of_the_saved_one():
+    random = np.random.default_rng(2)
+
+    def batch(n):
+        return random.normal(size=(n, 4)), random.integers(3, size=n)
+
+    model = BayesTreeClassifier(metric=None, root_model=None).fit(*batch(200))
+    twin = model.snapshot()
+    for _ in range(40):
+        X, y = batch(25)
+        model.partial_fit(X, y)
+        twin = saved_and_loaded(twin, mmap=False).partial_fit(X, y)
+    arrays = twin.forest_.arrays()
+    for name, values in model.forest_.arrays().items():
+        assert np.array_equal(arrays[name], values, equal_nan=True), name

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
 
 #include "anystream/bayes_tree/kernels.hpp"
@@ -37,10 +38,7 @@ void CovarianceTable::assign(std::size_t node, std::span<const double> covarianc
     if (of_node[node] < 0 && free_rows.empty()) append_row(d, row_values);  // becomes free
     // From here on nothing fails.
     std::int32_t& row = of_node.own()[node];
-    if (row < 0) {
-        row = free_rows.back();
-        free_rows.pop_back();
-    }
+    if (row < 0) { row = take_free_row(); }
     const auto r = static_cast<std::size_t>(row);
     count.own()[r] = records;
     log2_norm.own()[r] = static_cast<float>(factor.log2_norm);
@@ -54,7 +52,19 @@ void CovarianceTable::remove(std::size_t node) noexcept {
     const std::int32_t row = of_node[node];
     if (row < 0) return;
     of_node.own()[node] = -1;
-    if (free_rows_known) free_rows.push_back(row);  // has the capacity for all rows
+    if (free_rows_known) add_free_row(row);  // has the capacity for all rows
+}
+
+void CovarianceTable::add_free_row(std::int32_t row) {
+    free_rows.push_back(row);
+    std::ranges::push_heap(free_rows, std::greater{});
+}
+
+std::int32_t CovarianceTable::take_free_row() noexcept {
+    std::ranges::pop_heap(free_rows, std::greater{});
+    const std::int32_t row = free_rows.back();
+    free_rows.pop_back();
+    return row;
 }
 
 void CovarianceTable::append_row(std::size_t d, std::size_t row_values) {
@@ -76,7 +86,7 @@ void CovarianceTable::append_row(std::size_t d, std::size_t row_values) {
     mean.own().resize((row + 1) * d, 0.0F);
     values.own().resize((row + 1) * row_values, 0.0F);
     log2_norm.own().push_back(0.0F);
-    free_rows.push_back(static_cast<std::int32_t>(row));
+    add_free_row(static_cast<std::int32_t>(row));
 }
 
 void CovarianceTable::find_free_rows() {
@@ -86,7 +96,7 @@ void CovarianceTable::find_free_rows() {
     std::vector<bool> used(rows(), false);
     for (const std::int32_t row : of_node.view())
         if (row >= 0) used[static_cast<std::size_t>(row)] = true;
-    for (std::size_t row = rows(); row-- > 0;)
+    for (std::size_t row = 0; row < rows(); ++row)  // ascending: a heap
         if (!used[row]) found.push_back(static_cast<std::int32_t>(row));
     free_rows = std::move(found);
     free_rows_known = true;

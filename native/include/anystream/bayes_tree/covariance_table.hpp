@@ -21,7 +21,8 @@ struct CovarianceTable {
     Column<float> log2_norm;       // (rows,)
     Column<float> values;          // (rows, row_values)
 
-    std::vector<std::int32_t> free_rows;  // not stored: rows that no node refers to
+    // Rows that no node refers to. Not stored: the lowest is used first, so that a loaded table uses the same ones.
+    std::vector<std::int32_t> free_rows;  // a heap
     bool free_rows_known = false;
 
     [[nodiscard]] std::size_t rows() const noexcept { return log2_norm.size(); }
@@ -36,6 +37,8 @@ struct CovarianceTable {
     void set_mean(std::size_t row, const double* mean_in_z, std::size_t dimensions);
     void append_row(std::size_t dimensions, std::size_t row_values);
     void find_free_rows();
+    void add_free_row(std::int32_t row);
+    [[nodiscard]] std::int32_t take_free_row() noexcept;
     /// |W (x - mu)|^2 of a row. `z` is scratch: 8 values per panel, zeros behind the last dimension.
     [[nodiscard]] float exponent(std::size_t row, const float* x, std::size_t dimensions, float* z) const noexcept;
 
