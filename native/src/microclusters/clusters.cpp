@@ -7,7 +7,9 @@
 #include <numbers>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 
+#include "anystream/growth.hpp"
 #include "anystream/microclusters/kernels.hpp"
 #include "anystream/portable_math.hpp"
 
@@ -86,6 +88,32 @@ bool is_held_back(std::int64_t time, std::int64_t one_in) noexcept {
 
 }  // namespace
 
+bool Clusters::learns_in_place(std::span<const double> values, std::span<const std::int32_t> labels,
+                               std::size_t) const {
+    const auto points = static_cast<std::int64_t>(labels.size());
+    if (seen_ % settings_.choose_every + points >= settings_.choose_every) return false;
+    if (seen_ % settings_.snapshot_every + points >= settings_.snapshot_every) return false;
+    if (clusters_.size() + labels.size() <= settings_.clusters) return true;
+    if (points > 1) return false;  // one of them may need a slot that must be freed
+    if (points == 0 || (seen_ >= settings_.choose_every && is_held_back(seen_, settings_.hold_back))) return true;
+    std::vector<float> row(stride());
+    standardise(values.data(), row.data());
+    return absorbing(row.data(), labels[0]) < clusters_.size();
+}
+
+void Clusters::reserve(std::span<const double>, std::span<const std::int32_t> labels, std::size_t) {
+    const std::size_t points = labels.size();
+    const std::size_t created = std::min(points, settings_.clusters - std::min(settings_.clusters, clusters_.size()));
+    if (spare_.size() > created) spare_.resize(created);
+    spare_.reserve(created);
+    while (spare_.size() < created) spare_.push_back(make_cluster());
+    reserve_doubling(clusters_, clusters_.size() + created);
+    reserve_doubling(class_of_, clusters_.size() + created);
+    reserve_doubling(centroid_, (clusters_.size() + created) * stride());
+    reserve_doubling(held_value_, held_value_.size() + points * dimensions_);
+    reserve_doubling(held_class_, held_class_.size() + points);
+}
+
 void Clusters::learn(std::span<const double> values, std::span<const std::int32_t> labels) {
     horizon_.clear();
     for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -143,31 +171,43 @@ double Clusters::deviation(const Cluster& cluster) const {
 
 void Clusters::learn_one(const double* x, std::int32_t point_class, std::int64_t time) {
     standardise(x, row_.data());
+    const std::size_t found = absorbing(row_.data(), point_class);
+    if (found < clusters_.size()) {
+        absorb(found, x, time);
+    } else {
+        create(x, point_class, time);
+    }
+}
+
+std::size_t Clusters::absorbing(const float* row, std::int32_t point_class) const {
     const auto distance = kernels().squared_distance;
     const std::size_t none = clusters_.size();
     std::size_t nearest = none;
     float shortest = std::numeric_limits<float>::infinity();
     for (std::size_t i = 0; i < clusters_.size(); ++i) {
         if (class_of_[i] != point_class) continue;
-        const float d = distance(row_.data(), centroid_.data() + i * stride(), stride());
+        const float d = distance(row, centroid_.data() + i * stride(), stride());
         if (d < shortest) shortest = d, nearest = i;
     }
-    if (nearest != none) {
-        double reach = settings_.boundary * deviation(clusters_[nearest]);
-        if (clusters_[nearest].count < 2.0) {  // a single point reaches as far as the next cluster of its class
-            float next = std::numeric_limits<float>::infinity();
-            for (std::size_t i = 0; i < clusters_.size(); ++i)
-                if (i != nearest && class_of_[i] == point_class)
-                    next = std::min(next, distance(centroid_.data() + nearest * stride(),
-                                                   centroid_.data() + i * stride(), stride()));
-            reach = std::isinf(next) ? 0.0 : std::sqrt(static_cast<double>(next));
-        }
-        if (static_cast<double>(shortest) <= reach * reach) {
-            absorb(nearest, x, time);
-            return;
-        }
+    if (nearest == none) return none;
+    double reach = settings_.boundary * deviation(clusters_[nearest]);
+    if (clusters_[nearest].count < 2.0) {  // a single point reaches as far as the next cluster of its class
+        float next = std::numeric_limits<float>::infinity();
+        for (std::size_t i = 0; i < clusters_.size(); ++i)
+            if (i != nearest && class_of_[i] == point_class)
+                next = std::min(
+                    next, distance(centroid_.data() + nearest * stride(), centroid_.data() + i * stride(), stride()));
+        reach = std::isinf(next) ? 0.0 : std::sqrt(static_cast<double>(next));
     }
-    create(x, point_class, time);
+    return static_cast<double>(shortest) <= reach * reach ? nearest : none;
+}
+
+Cluster Clusters::make_cluster() const {
+    Cluster cluster;
+    cluster.observed.resize(dimensions_);
+    cluster.mean.resize(dimensions_);
+    cluster.scatter.resize(dimensions_);
+    return cluster;
 }
 
 void Clusters::absorb(std::size_t i, const double* x, std::int64_t time) {
@@ -188,14 +228,13 @@ void Clusters::absorb(std::size_t i, const double* x, std::int64_t time) {
 
 void Clusters::create(const double* x, std::int32_t point_class, std::int64_t time) {
     if (clusters_.size() >= settings_.clusters) free_cluster();
-    Cluster cluster;
+    if (spare_.empty()) spare_.push_back(make_cluster());
+    Cluster cluster = std::move(spare_.back());
+    spare_.pop_back();
     cluster.id = next_id_++;
     cluster.point_class = point_class;
     cluster.count = 1.0;
     cluster.time_mean = static_cast<double>(time);
-    cluster.observed.resize(dimensions_);
-    cluster.mean.resize(dimensions_);
-    cluster.scatter.assign(dimensions_, 0.0);
     for (std::size_t j = 0; j < dimensions_; ++j) {
         cluster.observed[j] = x[j] == x[j] ? 1.0 : 0.0;
         cluster.mean[j] = x[j] == x[j] ? x[j] : 0.0;
@@ -238,10 +277,16 @@ void Clusters::join_closest(std::size_t how_many) {
     };
     std::vector<Pair> pairs;
     const auto distance = kernels().squared_distance;
-    for (std::size_t a = 0; a < clusters_.size(); ++a) {
+    const std::size_t none = clusters_.size();
+    std::vector<std::size_t> next(none, none);  // the next cluster of the same class
+    std::unordered_map<std::int32_t, std::size_t> first;
+    for (std::size_t a = none; a-- > 0;) {
+        const auto [found, added] = first.try_emplace(class_of_[a], a);
+        if (!added) next[a] = std::exchange(found->second, a);
+    }
+    for (std::size_t a = 0; a < none; ++a) {
         Pair best{std::numeric_limits<float>::infinity(), a, a};
-        for (std::size_t b = a + 1; b < clusters_.size(); ++b) {
-            if (class_of_[b] != class_of_[a]) continue;
+        for (std::size_t b = next[a]; b < none; b = next[b]) {
             const float d = distance(centroid_.data() + a * stride(), centroid_.data() + b * stride(), stride());
             if (d < best.distance) best = {d, a, b};
         }
@@ -306,9 +351,13 @@ void Clusters::remove(const std::vector<bool>& leaves) {
 
 void Clusters::take_snapshot() {
     settle_past();
-    Snapshot snapshot{seen_, {}};
-    for (const Cluster& cluster : clusters_)
-        snapshot.clusters.push_back({cluster.id, cluster.count, cluster.observed, cluster.mean});
+    Snapshot snapshot{seen_, {}, {}};
+    std::vector<PastCluster> past;
+    for (const Cluster& cluster : clusters_) {
+        snapshot.id.push_back(cluster.id);
+        past.push_back({cluster.count, cluster.observed, cluster.mean});
+    }
+    snapshot.clusters = std::make_shared<const std::vector<PastCluster>>(std::move(past));
     snapshots_.push_back(std::move(snapshot));
     // Of the snapshots whose number is divisible by 2^i but not by 2^(i + 1), the last `per_order` stay,
     // and the one that the horizon begins with.
@@ -329,9 +378,8 @@ void Clusters::settle_past() {
     if (departed_.empty()) return;
     std::unordered_map<std::int64_t, std::int64_t> heir(departed_.begin(), departed_.end());
     for (Snapshot& snapshot : snapshots_) {
-        for (PastCluster& past : snapshot.clusters)
-            for (auto found = heir.find(past.id); found != heir.end(); found = heir.find(past.id))
-                past.id = found->second;
+        for (std::int64_t& id : snapshot.id)
+            for (auto found = heir.find(id); found != heir.end(); found = heir.find(id)) id = found->second;
     }
     departed_.clear();
 }
@@ -376,9 +424,9 @@ Horizon Clusters::since(const Snapshot* snapshot) const {
         count[i] = clusters_[i].count;
         place_of.emplace(clusters_[i].id, i);
     }
-    for (std::size_t p = 0; snapshot != nullptr && p < snapshot->clusters.size(); ++p) {
-        const PastCluster& past = snapshot->clusters[p];
-        std::int64_t id = past.id;
+    for (std::size_t p = 0; snapshot != nullptr && p < snapshot->size(); ++p) {
+        const PastCluster& past = (*snapshot->clusters)[p];
+        std::int64_t id = snapshot->id[p];
         for (auto found = heir.find(id); found != heir.end(); found = heir.find(id)) id = found->second;
         const auto found = place_of.find(id);
         if (found == place_of.end()) continue;

@@ -38,10 +38,12 @@ void Clusters::add_features(std::size_t dimensions) {
         cluster.scatter.resize(dimensions, 0.0);
     }
     for (Snapshot& snapshot : snapshots_) {
-        for (PastCluster& past : snapshot.clusters) {
+        auto wider = *snapshot.clusters;
+        for (PastCluster& past : wider) {
             past.observed.resize(dimensions, 0.0);
             past.mean.resize(dimensions, 0.0);
         }
+        snapshot.clusters = std::make_shared<const std::vector<PastCluster>>(std::move(wider));
     }
     std::vector<double> held(held_class_.size() * dimensions, std::numeric_limits<double>::quiet_NaN());
     for (std::size_t i = 0; i < held_class_.size(); ++i)
@@ -52,6 +54,7 @@ void Clusters::add_features(std::size_t dimensions) {
     scale_.resize(dimensions, 1.0);
     dimensions_ = dimensions;
     row_.assign(stride(), kNaN);
+    spare_.clear();
     centroid_.assign(clusters_.size() * stride(), kNaN);
     for (std::size_t i = 0; i < clusters_.size(); ++i) place(i);
     horizon_.clear();
@@ -110,9 +113,9 @@ Clusters::Arrays Clusters::arrays() const {
     }
     for (const Snapshot& snapshot : settled.snapshots_) {
         out.snapshot.own().push_back(snapshot.time);
-        out.snapshot.own().push_back(static_cast<std::int64_t>(snapshot.clusters.size()));
-        for (const PastCluster& past : snapshot.clusters) {
-            out.past_id.own().push_back(past.id);
+        out.snapshot.own().push_back(static_cast<std::int64_t>(snapshot.size()));
+        out.past_id.own().insert(out.past_id.own().end(), snapshot.id.begin(), snapshot.id.end());
+        for (const PastCluster& past : *snapshot.clusters) {
             out.past_count.own().push_back(past.count);
             append(out.past_observed, past.observed);
             append(out.past_mean, past.mean);
@@ -167,10 +170,13 @@ Clusters Clusters::from_arrays(Settings settings, std::size_t dimensions, std::s
                 "the times of the snapshots do not rise");
         require(size >= 0 && at + static_cast<std::size_t>(size) <= past, "clusters of a snapshot are missing");
         before = time;
-        Snapshot snapshot{time, {}};
-        for (std::int64_t i = 0; i < size; ++i, ++at)
-            snapshot.clusters.push_back(
-                {in.past_id[at], in.past_count[at], row(in.past_observed, at, d), row(in.past_mean, at, d)});
+        Snapshot snapshot{time, {}, {}};
+        std::vector<PastCluster> clusters;
+        for (std::int64_t i = 0; i < size; ++i, ++at) {
+            snapshot.id.push_back(in.past_id[at]);
+            clusters.push_back({in.past_count[at], row(in.past_observed, at, d), row(in.past_mean, at, d)});
+        }
+        snapshot.clusters = std::make_shared<const std::vector<PastCluster>>(std::move(clusters));
         model.snapshots_.push_back(std::move(snapshot));
     }
     require(at == past && in.snapshot.size() == 2 * model.snapshots_.size(), "there are clusters of no snapshot");
@@ -194,7 +200,8 @@ std::size_t Clusters::own_bytes() const noexcept {
     const std::size_t d = dimensions_ * sizeof(double);
     std::size_t bytes = sizeof(Clusters) + clusters_.size() * (sizeof(Cluster) + 3 * d) +
                         centroid_.capacity() * sizeof(float) + held_value_.capacity() * sizeof(double) + 5 * d;
-    for (const Snapshot& snapshot : snapshots_) bytes += snapshot.clusters.size() * (sizeof(PastCluster) + 2 * d);
+    for (const Snapshot& snapshot : snapshots_)
+        bytes += snapshot.size() * (sizeof(PastCluster) + sizeof(std::int64_t) + 2 * d);
     return bytes;
 }
 

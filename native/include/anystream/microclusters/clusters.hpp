@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "anystream/column.hpp"
+#include "anystream/fork.hpp"
 
 namespace anystream::microclusters {
 
@@ -40,14 +41,16 @@ struct Cluster {
 
 /// A cluster in a snapshot.
 struct PastCluster {
-    std::int64_t id;  // of the cluster that it is part of now, or -1
     double count;
     std::vector<double> observed, mean;
 };
 
 struct Snapshot {
-    std::int64_t time;  // points seen then
-    std::vector<PastCluster> clusters;
+    std::int64_t time;                                         // points seen then
+    std::vector<std::int64_t> id;                              // of the cluster that each is part of now, or -1
+    std::shared_ptr<const std::vector<PastCluster>> clusters;  // shared with copies of the model: they never change
+
+    [[nodiscard]] std::size_t size() const noexcept { return id.size(); }
 };
 
 /// The clusters of the chosen horizon in the order in which they are compared: the largest of each class, then the
@@ -63,7 +66,7 @@ struct Horizon {
     [[nodiscard]] const float* row(std::size_t i) const noexcept { return centroid.data() + i * stride; }
 };
 
-/// Computed on first use; a copy shares it.
+/// Computed on first use; a copy shares it. Threads that race compute the same.
 class LazyHorizon {
   public:
     LazyHorizon() = default;
@@ -75,8 +78,10 @@ class LazyHorizon {
     void clear() { made_.reset(); }
     template <typename Make>
     [[nodiscard]] std::shared_ptr<const Horizon> get(Make&& make) const {
+        if (auto made = peek()) return made;
+        auto made = std::make_shared<const Horizon>(make());
         const std::lock_guard lock(guard_);
-        if (!made_) made_ = std::make_shared<const Horizon>(make());
+        if (!made_) made_ = std::move(made);
         return made_;
     }
 
@@ -85,7 +90,7 @@ class LazyHorizon {
         const std::lock_guard lock(guard_);
         return made_;
     }
-    mutable std::mutex guard_;
+    mutable BriefMutex guard_;
     mutable std::shared_ptr<const Horizon> made_;
 };
 
@@ -108,6 +113,12 @@ class Clusters {
     [[nodiscard]] std::int64_t horizon_points() const noexcept;
 
     // -- learning --------------------------------------------------------------------------------------------------
+    /// Whether learning these points needs no more than `reserve` allocates: no cluster is removed or joined, no
+    /// snapshot taken and no horizon chosen.
+    [[nodiscard]] bool learns_in_place(std::span<const double> values, std::span<const std::int32_t> labels,
+                                       std::size_t classes) const;
+    /// Allocates what learning the points can need; if this throws, nothing has changed that can be observed.
+    void reserve(std::span<const double> values, std::span<const std::int32_t> labels, std::size_t classes);
     void learn(std::span<const double> values, std::span<const std::int32_t> labels);
     void declare_classes(std::size_t classes);
     void add_features(std::size_t dimensions);
@@ -157,6 +168,9 @@ class Clusters {
 
   private:
     void learn_one(const double* x, std::int32_t point_class, std::int64_t time);
+    /// The cluster that absorbs a point, or clusters_.size() if it becomes a cluster of its own.
+    [[nodiscard]] std::size_t absorbing(const float* row, std::int32_t point_class) const;
+    [[nodiscard]] Cluster make_cluster() const;
     void count_in(const double* x);
     void rescale();
     void place(std::size_t i);
@@ -190,7 +204,8 @@ class Clusters {
     std::vector<double> observed_, mean_, scatter_;  // (dimensions,) of all points
     std::vector<double> shift_, scale_;              // (dimensions,) of the standardised space, z = (x - shift) * scale
     LazyHorizon horizon_;
-    std::vector<float> row_;  // scratch
+    std::vector<float> row_;      // scratch
+    std::vector<Cluster> spare_;  // memory of clusters to be created
 };
 
 }  // namespace anystream::microclusters
