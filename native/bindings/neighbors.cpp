@@ -218,6 +218,10 @@ struct GalleryInsertion {
         require_records(gallery.space(), records);
         require_classes(labels, std::max(classes, gallery.classes()));
     }
+    [[nodiscard]] bool learns_in_place(const Gallery& gallery) const {
+        return gallery.learns_in_place(records, labels);
+    }
+    void reserve(Gallery& gallery) const { gallery.reserve(records); }
     void apply(Gallery& gallery, std::size_t first, std::size_t last) const {
         if (classes > gallery.classes()) gallery.declare_classes(classes);
         for (std::size_t i = first; i < last; ++i) gallery.insert(records.row(i), labels[i]);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "anystream/damaged_model.hpp"
+#include "anystream/growth.hpp"
 #include "anystream/parallel.hpp"
 #include "isa/scan_kernels.hpp"
 
@@ -222,13 +223,32 @@ void BlockStore::assign(std::span<const double> rows) {
     write_all();
 }
 
+bool BlockStore::outside_frame(const double* row) const noexcept {
+    bool outside = false;
+    for (std::size_t j = 0; j < dimensions_; ++j) outside |= std::abs(row[j] - origin_[j]) * scale_[0] > kMaxScaled;
+    return outside && norm_ != Norm::mixed;
+}
+
+bool BlockStore::appends_in_place(std::span<const double> rows) const noexcept {
+    if (size_ + rows.size() / dimensions_ >= 2 * framed_size_) return false;
+    for (std::size_t at = 0; at < rows.size(); at += dimensions_)
+        if (outside_frame(rows.data() + at)) return false;
+    return true;
+}
+
+void BlockStore::reserve(std::size_t rows) {
+    const std::size_t blocks = (size_ + rows + kBlockLanes - 1) / kBlockLanes;
+    reserve_doubling(rows_.own(), (size_ + rows) * dimensions_);
+    reserve_doubling(blocks_.own(), blocks * pairs() * kBlockLanes);
+    reserve_doubling(slack_.own(), blocks);
+    static_cast<void>(missing_.own());
+}
+
 void BlockStore::append(const double* row) {
     auto& rows = rows_.own();
     rows.insert(rows.end(), row, row + dimensions_);
     ++size_;
-    bool outside = false;
-    for (std::size_t j = 0; j < dimensions_; ++j) outside |= std::abs(row[j] - origin_[j]) * scale_[0] > kMaxScaled;
-    if (size_ >= 2 * framed_size_ || (outside && norm_ != Norm::mixed)) {
+    if (size_ >= 2 * framed_size_ || outside_frame(row)) {
         choose_frame();
         write_all();
         return;

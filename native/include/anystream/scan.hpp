@@ -96,6 +96,10 @@ class BlockStore {
 
     /// Replaces all vectors, row-major.
     void assign(std::span<const double> rows);
+    /// Whether `append` of these rows, row-major, needs no more than `reserve` allocates: it chooses no other frame.
+    [[nodiscard]] bool appends_in_place(std::span<const double> rows) const noexcept;
+    /// Allocates what appending this many rows needs; if that fails, nothing has changed that can be observed.
+    void reserve(std::size_t rows);
     void append(const double* row);
     /// The last vector takes the place of vector i, and the store is one shorter.
     void swap_remove(std::size_t i);
@@ -124,6 +128,7 @@ class BlockStore {
     [[nodiscard]] std::uint32_t* lane(std::size_t i) {
         return blocks_.own().data() + i / kBlockLanes * pairs() * kBlockLanes + i % kBlockLanes;
     }
+    [[nodiscard]] bool outside_frame(const double* row) const noexcept;
     void choose_frame();
     void write_lane(std::size_t i);
     void write_all();

@@ -1,15 +1,21 @@
 #include "anystream/neighbors/gallery.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
 #include <string>
 
 #include "anystream/damaged_model.hpp"
+#include "anystream/growth.hpp"
 #include "anystream/parallel.hpp"
 
 namespace anystream::neighbors {
+
+namespace {
+constexpr std::size_t kNear = 8;  // exemplars around a new one that decide on its place
+}
 
 Gallery::Gallery(std::unique_ptr<Space> space, std::size_t classes, std::size_t capacity)
     : space_(std::move(space)),
@@ -129,10 +135,36 @@ void Gallery::lift(std::size_t target) {
     }
 }
 
+bool Gallery::in_setup(std::int32_t label) const noexcept {
+    const auto first = label_.view().first(setup());
+    return std::find(first.begin(), first.end(), label) != first.end();
+}
+
+bool Gallery::learns_in_place(const Records& records, std::span<const std::int32_t> labels) const {
+    if (!space_->appends_in_place(records)) return false;
+    if (!has_lists()) return true;
+    const std::size_t few = 64 + size() / 8;
+    const std::size_t leaving = capacity_ > 0 && present() + labels.size() > capacity_ ? labels.size() : 0;
+    if (size() + labels.size() - listed() > few || left_ + leaving > few) return false;
+    if (leaving > 1 || (leaving == 1 && find_oldest() < setup())) return false;
+    return std::ranges::all_of(labels, [&](std::int32_t label) { return in_setup(label); });
+}
+
+void Gallery::reserve(const Records& records) {
+    space_->reserve(records.size());
+    reserve_doubling(label_.own(), size() + records.size());
+    reserve_doubling(serial_.own(), size() + records.size());
+    static_cast<void>(layout_.own());
+    if (!scratch_.record) scratch_.record = space_->probe();
+    if (!scratch_.neighbor) scratch_.neighbor = space_->probe();
+    for (const auto* probe : {&scratch_.record, &scratch_.neighbor})
+        if (records.size() > 0) (*probe)->open(*space_, records.row(0));  // all rows of vectors are equally long
+    scratch_.near.reset(kNear);
+    scratch_.best.reset(1);
+}
+
 void Gallery::insert(Row row, std::int32_t label) {
-    const bool first_of_class =
-        std::find(label_.view().begin(), label_.view().begin() + static_cast<std::ptrdiff_t>(setup()), label) ==
-        label_.view().begin() + static_cast<std::ptrdiff_t>(setup());
+    const bool first_of_class = !in_setup(label);
     declare_classes(static_cast<std::size_t>(label) + 1);
     if (has_lists()) {
         insert_late(row, label, first_of_class);
@@ -206,13 +238,15 @@ bool Gallery::useful(std::size_t position) const {
 
 /// The level whose first exemplars this one would help: it is not noise (most of its three nearest have its class), and
 /// among it and its eight nearest it would correct at least two more labels than it would break. Else the last level.
-std::size_t Gallery::level_for(Row row, std::int32_t label) const {
-    constexpr std::size_t kNear = 8, kLevels = 7;  // up to 1024 exemplars: beyond, the order matters little
+std::size_t Gallery::level_for(Row row, std::int32_t label) {
+    constexpr std::size_t kLevels = 7;  // up to 1024 exemplars: beyond, the order matters little
     std::size_t last = 0;
     while (level_end(last) < size()) ++last;
     if (last == 0) return 0;
-    const auto probe = space_->probe();
-    NearestSet near(kNear), best;
+    if (!scratch_.record) scratch_.record = space_->probe();
+    if (!scratch_.neighbor) scratch_.neighbor = space_->probe();
+    auto& [probe, other, near, best] = scratch_;
+    near.reset(kNear);
     probe->open(*space_, row);
     probe->nearest(*space_, 0, size(), serials(), near, kNothingSkipped);
     const auto found = near.found();
@@ -222,7 +256,7 @@ std::size_t Gallery::level_for(Row row, std::int32_t label) const {
     if (own < 2) return last;
 
     const std::size_t levels = std::min(last, kLevels);
-    std::vector<int> gain(levels, 0);
+    std::array<int, kLevels> gain{};
     const auto judge = [&](Probe& each, std::size_t position, double apart, std::int32_t of) {
         best.reset(1);
         for (std::size_t level = 0, begin = 0; level < levels; begin = level_end(level++)) {
@@ -233,7 +267,6 @@ std::size_t Gallery::level_for(Row row, std::int32_t label) const {
         }
     };
     judge(*probe, kNothingSkipped, -1.0, label);
-    const auto other = space_->probe();
     for (const Neighbor& neighbor : found) {
         const auto position = static_cast<std::size_t>(neighbor.position);
         other->open(*space_, space_->row(position));

@@ -25,6 +25,10 @@ class VectorSpace final : public Space {
     }
     [[nodiscard]] std::unique_ptr<Probe> probe() const override;
 
+    [[nodiscard]] bool appends_in_place(const Records& records) const noexcept override {
+        return store_.appends_in_place(records.values);
+    }
+    void reserve(std::size_t records) override { store_.reserve(records); }
     void append(Row row) override { store_.append(row.data()); }
     void swap(std::size_t i, std::size_t j) override { store_.swap(i, j); }
     void swap_remove(std::size_t i) override { store_.swap_remove(i); }

@@ -37,6 +37,11 @@ class Gallery {
     /// their lists.
     void make_lists(int threads);
 
+    /// Whether inserting these records needs no more than `reserve` allocates: no lists are rebuilt, and the exemplars
+    /// are vectors that stay in their frame.
+    [[nodiscard]] bool learns_in_place(const Records& records, std::span<const std::int32_t> labels) const;
+    /// Allocates what inserting the records can need; if this throws, nothing has changed that can be observed.
+    void reserve(const Records& records);
     /// Learns one exemplar: places it in the order, or behind the lists. At capacity the oldest is evicted.
     void insert(Row row, std::int32_t label);
     void declare_classes(std::size_t classes) { classes_ = std::max(classes_, classes); }
@@ -75,7 +80,8 @@ class Gallery {
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
   private:
-    [[nodiscard]] std::size_t level_for(Row row, std::int32_t label) const;
+    [[nodiscard]] bool in_setup(std::int32_t label) const noexcept;
+    [[nodiscard]] std::size_t level_for(Row row, std::int32_t label);
     [[nodiscard]] std::size_t level_end(std::size_t level) const noexcept {
         return setup() + (std::size_t{16} << level);
     }
@@ -97,6 +103,12 @@ class Gallery {
     Column<std::int64_t> layout_;     // setup, head, listed, next serial, oldest serial
     Column<std::int64_t> list_;       // head + 1 borders
     Column<double> centre_distance_;  // of positions head .. listed
+
+    struct Scratch {  // of level_for
+        std::unique_ptr<Probe> record, neighbor;
+        NearestSet near, best;
+    };
+    Scratch scratch_;
 };
 
 }  // namespace anystream::neighbors

@@ -63,6 +63,10 @@ class Space {
     [[nodiscard]] virtual std::size_t stride() const noexcept = 0;
     [[nodiscard]] virtual std::unique_ptr<Probe> probe() const = 0;
 
+    /// Whether appending these records, comparing them and removing others needs no more than `reserve` allocates.
+    [[nodiscard]] virtual bool appends_in_place(const Records&) const noexcept { return false; }
+    /// Allocates what appending this many records needs; if that fails, nothing has changed that can be observed.
+    virtual void reserve(std::size_t) {}
     virtual void append(Row row) = 0;
     virtual void swap(std::size_t i, std::size_t j) = 0;
     /// The last exemplar takes the place of exemplar i.
