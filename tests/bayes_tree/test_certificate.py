@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from anystream import BayesTreeClassifier, check_anytime_classifier
@@ -40,6 +40,7 @@ cases = given(
 
 
 @cases
+@example(seed=0, n=12, d=2, classes=3, kind="skewed", bandwidth="f0.05")  # kernels among inner entries
 @settings(deadline=None)
 def test_a_certified_label_is_that_of_the_exhausted_mixture(seed, n, d, classes, kind, bandwidth):
     X, y = draw(seed, n, d, classes, kind)

@@ -88,7 +88,8 @@ void Query::read_roots(const Forest& forest) {
     roots_read_ = true;
     for (std::size_t block = 0; block < forest.root_blocks(); ++block) {
         evaluate(forest, forest.roots(block), 0, block * kRootBlock);
-        if (forest.shares_kernel()) evaluate_root_kernels(forest, block);
+        if (forest.shares_kernel() && forest.grown())
+            evaluate_kernels(forest, forest.roots(block), 0, block * kRootBlock);
     }
     for (std::size_t c = 0; c < classes_; ++c) {  // every class starts at its own origin
         state_[c].origin = std::floor(static_cast<double>(log2_value_[c]));
@@ -133,24 +134,42 @@ void Query::evaluate(const Forest& forest, const NodeView& node, std::size_t poi
     if (node.covariant) evaluate_covariances(forest, node, first);
 }
 
-/// Classes of one record: their kernels are as wide as all others now, not as when they were written.
-void Query::evaluate_root_kernels(const Forest& forest, std::size_t block) {
-    const std::size_t first = block * kRootBlock;
-    NodeView view = forest.roots(block);
-    bool kernel[kRootBlock] = {};
-    for (std::size_t l = 0; l < view.entries; ++l) {
-        const std::int32_t root = forest.class_root(first + l);
-        kernel[l] = root < 0 && root != kNothing && forest.complete(~root);
+/// The log2 density of a class's kernel at its centre, in the dimensions that the query has.
+float Query::kernel_peak(const Forest& forest, std::size_t point_class) const noexcept {
+    if (!missing_) return forest.kernel_log2_norm(point_class);
+    const float* const precision = forest.kernel_precision(point_class);
+    double log2_norm = 0.0;
+    for (std::size_t j = 0; j < x_.size(); ++j)
+        if (!std::isnan(x_[j]))
+            log2_norm += std::log2(static_cast<double>(precision[j])) - 0.5 * std::log2(2.0 * std::numbers::pi);
+    return static_cast<float>(log2_norm);
+}
+
+/// Kernels among the entries of a node that was written before the last record came: all kernels of a class are as wide
+/// as in its leaves, and those of incomplete records nowhere higher.
+void Query::evaluate_kernels(const Forest& forest, const NodeView& node, std::size_t point_class, std::size_t first) {
+    constexpr std::size_t kMaxLanes = std::max<std::size_t>(kRootBlock, kMaxFanout);
+    bool complete[kMaxLanes] = {};
+    bool any = false;
+    for (std::size_t l = 0; l < node.entries; ++l) {
+        const std::int32_t child = node.child(l);
+        if (child >= 0 || child == kNothing) continue;
+        any |= complete[l] = forest.complete(~child);
+        if (complete[l]) continue;
+        log2_density_[first + l] = std::min(log2_density_[first + l], kernel_peak(forest, point_class));
+        log2_value_[first + l] = std::min(log2_value_[first + l], log2_density_[first + l]);
     }
-    if (std::none_of(kernel, kernel + view.entries, [](bool each) { return each; })) return;
-    float density[kRootBlock], value[kRootBlock];
-    std::copy_n(log2_density_.data() + first, view.lanes, density);
-    std::copy_n(log2_value_.data() + first, view.lanes, value);
-    view.precision = view.log2_norm = view.log2_count = nullptr;  // as a leaf
-    evaluate(forest, view, 0, first);
-    for (std::size_t l = 0; l < view.lanes; ++l) {
-        if (!kernel[l]) log2_value_[first + l] = value[l];
-        log2_density_[first + l] = kernel[l] ? log2_value_[first + l] : density[l];
+    if (!any) return;
+    float density[kMaxLanes], value[kMaxLanes];
+    std::copy_n(log2_density_.data() + first, node.lanes, density);
+    std::copy_n(log2_value_.data() + first, node.lanes, value);
+    NodeView leaf = node;
+    leaf.precision = leaf.log2_norm = leaf.log2_count = nullptr;
+    leaf.covariant = false;
+    evaluate(forest, leaf, point_class, first);
+    for (std::size_t l = 0; l < node.lanes; ++l) {
+        if (!complete[l]) log2_value_[first + l] = value[l];
+        log2_density_[first + l] = complete[l] ? log2_value_[first + l] : density[l];
     }
 }
 
@@ -304,6 +323,7 @@ void Query::replace(const Forest& forest, std::size_t c, const Entry& refined) {
 
     const NodeView node = forest.node(static_cast<std::size_t>(refined.node));
     evaluate(forest, node, c, 0);
+    if (node.precision != nullptr && forest.grown()) evaluate_kernels(forest, node, c, 0);
     float highest = kMinLog2;
     for (std::size_t l = 0; l < node.entries; ++l) highest = std::max(highest, log2_value_[l]);
     const bool too_high = highest - static_cast<float>(state.origin) > kMaxAbove;

@@ -185,6 +185,8 @@ class Forest {
 
     /// Whether no value of a record is missing.
     [[nodiscard]] bool complete(std::int32_t record) const noexcept;
+    /// Whether records were learned since the last assembly: kernels in inner nodes may be written with another width.
+    [[nodiscard]] bool grown() const noexcept { return static_cast<std::int64_t>(records()) != assembled_at_[0]; }
     /// Whether the kernels of all classes have the same width.
     [[nodiscard]] bool shares_kernel() const noexcept { return settings_.bandwidth == Bandwidth::factor; }
     /// x in the standardised space; true if any dimension is missing (NaN stays NaN).

@@ -115,7 +115,8 @@ class Query {
     void reserve_lanes(const Forest& forest);
     /// Evaluates the entries of a node or of a block of roots; the results of its lanes begin at `first`.
     void evaluate(const Forest& forest, const NodeView& node, std::size_t point_class, std::size_t first);
-    void evaluate_root_kernels(const Forest& forest, std::size_t block);
+    [[nodiscard]] float kernel_peak(const Forest& forest, std::size_t point_class) const noexcept;
+    void evaluate_kernels(const Forest& forest, const NodeView& node, std::size_t point_class, std::size_t first);
     void evaluate_covariances(const Forest& forest, const NodeView& node, std::size_t first);
     void evaluate_partly(const Forest& forest, const NodeView& node, std::size_t point_class, std::size_t first);
     void add_entry(const Forest& forest, std::size_t point_class, std::int32_t child, std::size_t lane);
