@@ -154,6 +154,9 @@ void Query::evaluate_kernels(const Forest& forest, const NodeView& node, std::si
     for (std::size_t l = 0; l < node.entries; ++l) {
         const std::int32_t child = node.child(l);
         if (child >= 0 || child == kNothing) continue;
+        if (static_cast<std::size_t>(~child) >= forest.records())
+            throw DamagedModel("an entry refers to record " + std::to_string(~child) + " of " +
+                               std::to_string(forest.records()));
         any |= complete[l] = forest.complete(~child);
         if (complete[l]) continue;
         log2_density_[first + l] = std::min(log2_density_[first + l], kernel_peak(forest, point_class));
