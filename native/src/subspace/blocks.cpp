@@ -213,7 +213,8 @@ Blocks Blocks::from_arrays(BlocksSettings settings, std::size_t dimensions, std:
     require(std::ranges::all_of(in.open_class.view(), known), "a point of the open block has no valid class");
     require(std::ranges::none_of(in.middle.view(), [](float v) { return std::isinf(v); }), "a middle is infinite");
     require(std::ranges::none_of(in.open_value.view(), [](float v) { return std::isinf(v); }), "a value is infinite");
-    require(in.state.size() == 4 && in.state[0] >= 0 && in.state[1] >= 0 && in.state[2] >= 0 &&
+    require(in.state.size() == 4 && in.state[0] >= 0 && in.state[0] <= kMaxSeen && in.state[1] >= 0 &&
+                in.state[1] <= kMaxSeen && in.state[2] >= 0 &&
                 in.state[2] <= static_cast<std::int64_t>(in.open_class.size()) && in.state[3] >= 0 &&
                 in.state[3] <= (in.block_size.size() == 0 ? 0 : 1),
             "the counters contradict each other");

@@ -277,8 +277,9 @@ Levels Levels::from_arrays(LevelsSettings settings, std::size_t dimensions, std:
     for (const float v : in.constant.view()) require(!std::isinf(v), "a value is infinite");
     require(in.regret.size() == n, "not every level has a sum of losses");
     require(in.class_seen.size() == classes, "not every class has a count");
-    for (const std::int64_t n_c : in.class_seen.view()) require(n_c >= 0, "a count is negative");
-    require(in.seen.size() == 1 && in.seen[0] >= 0, "the number of points seen is negative");
+    for (const std::int64_t n_c : in.class_seen.view()) require(n_c >= 0 && n_c <= kMaxSeen, "a count is out of range");
+    require(in.seen.size() == 1 && in.seen[0] >= 0 && in.seen[0] <= kMaxSeen,
+            "the number of points seen is out of range");
     require(in.arrival.size() == in.point_class.size() && in.value.size() == in.point_class.size() * dimensions,
             "points, classes and times differ in number");
     for (const std::int32_t c : in.point_class.view())

@@ -11,6 +11,9 @@
 
 namespace anystream::subspace {
 
+/// Points that a stored model may have seen: sums of many such counts do not overflow.
+inline constexpr std::int64_t kMaxSeen = std::int64_t{1} << 48;
+
 inline void append_cuts(const Ranges& ranges, std::vector<float>& cut, std::vector<std::int64_t>& cut_end) {
     for (std::size_t j = 0; j < ranges.dimensions(); ++j) {
         const std::vector<float> cuts = ranges.cuts(j);
