@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 
 from anystream.forest.ensemble import TreeEnsemble
@@ -11,7 +10,7 @@ from anystream.forest.importers.catboost import MAX_JSON_DEPTH, convert_catboost
 from anystream.forest.importers.lightgbm import read_lightgbm
 from anystream.forest.importers.ubjson import parse_ubjson
 from anystream.forest.importers.xgboost import convert_xgboost
-from anystream.model_file import ModelFileError
+from anystream.model_file.container import open_model_file
 from anystream.model_file.errors import InvalidContent, short
 from anystream.model_file.strict_json import parse_json
 
@@ -50,19 +49,11 @@ def read_ensemble(path: str | os.PathLike[str]) -> TreeEnsemble:
     ModelFileError
         When it cannot be read, is damaged, or contains what an ensemble cannot represent.
     """
-    try:
-        status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):
-            raise InvalidContent("it is a folder or a device", "name the model file itself")
-        if status.st_size > MAX_FILE_BYTES:
-            raise InvalidContent(f"it has {status.st_size} bytes, allowed are {MAX_FILE_BYTES}", "use a smaller model")
-        return _convert(Path(path).read_bytes(), Path(path).name)
-    except InvalidContent as problem:
-        raise ModelFileError(f"{path}: {problem}") from None
-    except FileNotFoundError:
-        raise
-    except OSError as problem:
-        raise ModelFileError(f"{path}: cannot be read ({problem}); check path and permissions") from problem
+    with open_model_file(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > MAX_FILE_BYTES:
+            raise InvalidContent(f"it has {size} bytes, allowed are {MAX_FILE_BYTES}", "use a smaller model")
+        return _convert(file.read(), Path(path).name)
 
 
 def _convert(raw: bytes, name: str) -> TreeEnsemble:

@@ -24,7 +24,8 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
@@ -183,11 +184,18 @@ def read_model(path: str | os.PathLike[str], *, mmap: bool = False, verify: bool
     ModelFileError
         When it cannot be read, is damaged, or is not a model of anystream.
     """
+    with open_model_file(path) as file:
+        return _read(Path(path), file, mmap, verify)
+
+
+@contextmanager
+def open_model_file(path: str | os.PathLike[str]) -> Iterator[BufferedReader]:
+    """Open a file for reading; raise what goes wrong inside as `ModelFileError` that names it."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):  # before opening: a pipe would wait for its writer
             raise InvalidContent("it is a folder or a device", "name the model file itself")
         with open(path, "rb") as file:
-            return _read(Path(path), file, mmap, verify)
+            yield file
     except InvalidContent as problem:
         raise ModelFileError(f"{path}: {problem}") from None
     except FileNotFoundError:
