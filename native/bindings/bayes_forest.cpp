@@ -1,11 +1,14 @@
 // Bayes forests for Python.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <limits>
 #include <memory>
+#include <optional>
 
 #include "anystream/bayes_tree/answer.hpp"
 #include "anystream/bayes_tree/construction.hpp"
@@ -25,7 +28,13 @@ using SharedForest = std::shared_ptr<Forest>;
 
 ForestSettings forest_settings(std::int32_t fanout, const std::string& bandwidth, double alpha,
                                const std::string& inner_variance, std::int32_t covariance_block,
-                               std::int32_t covariance_levels, bool common_scale) {
+                               std::int32_t covariance_levels, bool common_scale, std::int64_t window,
+                               const std::string& insertion, const std::vector<double>& class_weights,
+                               double covariance_shrinkage, double covariance_min_records) {
+    for (const double given : {covariance_shrinkage, covariance_min_records})
+        if (!(given >= 0.0) || !std::isfinite(given))
+            throw std::invalid_argument("an option of covariances is " + std::to_string(given) + "; use 0 or more");
+    if (window < 0) throw std::invalid_argument("window is " + std::to_string(window) + "; use 0 or more");
     if (covariance_block < 0)
         throw std::invalid_argument("covariance_block is " + std::to_string(covariance_block) + "; use 0 or more");
     if (covariance_levels < 0)
@@ -34,6 +43,12 @@ ForestSettings forest_settings(std::int32_t fanout, const std::string& bandwidth
         throw std::invalid_argument("fanout is " + std::to_string(fanout) + "; use 3 to " + std::to_string(kMaxFanout));
     if (!(alpha > 0.0) || !std::isfinite(alpha))
         throw std::invalid_argument("alpha is " + std::to_string(alpha) + "; use a positive number");
+    std::vector<double> log2_class_weight;
+    for (const double weight : class_weights) {
+        if (!(weight > 0.0) || !std::isfinite(weight))
+            throw std::invalid_argument("a class weight is " + std::to_string(weight) + "; use numbers above 0");
+        log2_class_weight.push_back(std::log2(weight));
+    }
     return {fanout,
             by_name<Bandwidth>(
                 bandwidth, "bandwidth",
@@ -43,7 +58,19 @@ ForestSettings forest_settings(std::int32_t fanout, const std::string& bandwidth
                                    {{"plain", InnerVariance::plain}, {"max", InnerVariance::max}}),
             covariance_block,
             covariance_levels,
-            common_scale};
+            common_scale,
+            window,
+            by_name<Insertion>(insertion, "insertion",
+                               {{"nearest_mean", Insertion::nearest_mean}, {"guttman", Insertion::guttman}}),
+            std::move(log2_class_weight),
+            covariance_shrinkage,
+            covariance_min_records};
+}
+
+void require_window(const ForestSettings& settings, std::size_t records) {
+    if (settings.window > 0 && records > static_cast<std::size_t>(settings.window))
+        throw std::invalid_argument("there are " + std::to_string(records) + " records, more than the window of " +
+                                    std::to_string(settings.window) + "; pass the newest ones");
 }
 
 /// A forest whose arrays are checked before it first learns, unless they were checked before.
@@ -99,7 +126,10 @@ struct ForestInsertion {
 std::unique_ptr<ForestHandle> build(const ForestSettings& settings, Matrix<double> points,
                                     Vector<std::int32_t> classes_of, std::size_t classes,
                                     const std::string& construction, int threads, std::uint64_t seed, Counter* placed,
-                                    const StopFlag* stop) {
+                                    const StopFlag* stop, std::optional<std::size_t> sample,
+                                    std::optional<std::size_t> window, double tolerance) {
+    if (sample && *sample < 2) throw std::invalid_argument("sample is below 2; use 2 or more, or None");
+    constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
     const auto method = by_name<Construction>(construction, "construction",
                                               {{"em_top_down", Construction::em_top_down},
                                                {"hilbert", Construction::hilbert},
@@ -111,13 +141,15 @@ std::unique_ptr<ForestHandle> build(const ForestSettings& settings, Matrix<doubl
                                                {"nearest_mean", Construction::nearest_mean}});
     require_equal("length of point_class", classes_of.size(), points.shape(0));
     require_classes(as_span(classes_of), classes);
+    require_window(settings, classes_of.size());
     auto forest = std::make_shared<Forest>(settings, points.shape(1));
     const auto values = as_span(points);
     const auto labels = as_span(classes_of);
     {
         const nb::gil_scoped_release unlocked;
         forest->build(values, labels, classes,
-                      {method, threads, seed, stop, placed == nullptr ? nullptr : &placed->value});
+                      {method, threads, seed, stop, placed == nullptr ? nullptr : &placed->value, sample.value_or(all),
+                       window.value_or(all), tolerance});
     }
     return std::make_unique<ForestHandle>(std::move(forest), true);
 }
@@ -146,8 +178,12 @@ MarginSettings margin_settings(double kappa, double lambda, int iterations, int 
 }
 
 std::vector<std::vector<double>> maximise_margin(ForestHandle& handle, std::size_t levels, double kappa, double lambda,
-                                                 int iterations, int threads, const StopFlag* stop) {
-    const MarginSettings settings = margin_settings(kappa, lambda, iterations, threads, stop);
+                                                 int iterations, bool weights, double min_records, bool floor,
+                                                 int threads, const StopFlag* stop) {
+    MarginSettings settings = margin_settings(kappa, lambda, iterations, threads, stop);
+    settings.weights = weights;
+    settings.min_records = min_records;
+    settings.floor = floor;
     std::vector<std::vector<double>> histories;
     handle.change([&](Forest& forest) { histories = forest.maximise_margin(levels, settings); });
     return histories;
@@ -169,13 +205,16 @@ std::unique_ptr<ForestHandle> merge(const std::vector<const ForestHandle*>& part
     for (const ForestHandle* part : parts) shares.push_back(part->share());
     const nb::gil_scoped_release unlocked;
     std::vector<const Forest*> forests;
+    std::size_t records = 0;
     for (std::size_t p = 0; p < parts.size(); ++p) {
         forests.push_back(shares[p].get());
         forests[p]->check();
         require_features(*forests[0], forests[p]->dimensions());
         require_equal("length of a class map", class_maps[p].size(), forests[p]->classes());
         require_classes(class_maps[p], classes);
+        records += forests[p]->records();
     }
+    require_window(forests[0]->settings(), records);
     auto whole = std::make_shared<Forest>(Forest::merged(forests, class_maps, classes));
     return std::make_unique<ForestHandle>(std::move(whole), true);
 }
@@ -204,20 +243,29 @@ std::unique_ptr<ForestHandle> from_arrays(const ForestSettings& settings, std::s
 nb::tuple state_of(const ForestHandle& handle) {
     const SharedForest forest = handle.share();
     const ForestSettings& s = forest->settings();
-    return nb::make_tuple(2, s.fanout, static_cast<int>(s.bandwidth), s.alpha, static_cast<int>(s.inner_variance),
-                          s.covariance_block, s.covariance_levels, s.common_scale, forest->dimensions(),
-                          arrays(handle));
+    return nb::make_tuple(6, s.fanout, static_cast<int>(s.bandwidth), s.alpha, static_cast<int>(s.inner_variance),
+                          s.covariance_block, s.covariance_levels, s.common_scale, s.window,
+                          static_cast<int>(s.insertion), s.log2_class_weight, s.covariance_shrinkage,
+                          s.covariance_min_records, forest->dimensions(), arrays(handle));
 }
 
 void set_state(ForestHandle& handle, nb::tuple state) {
-    if (state.size() != 10 || nb::cast<int>(state[0]) != 2)
+    if (state.size() != 15 || nb::cast<int>(state[0]) != 6)
         throw std::invalid_argument("this pickle of a forest was written by another version of anystream");
-    const ForestSettings settings{nb::cast<std::int32_t>(state[1]), static_cast<Bandwidth>(nb::cast<int>(state[2])),
-                                  nb::cast<double>(state[3]),       static_cast<InnerVariance>(nb::cast<int>(state[4])),
-                                  nb::cast<std::int32_t>(state[5]), nb::cast<std::int32_t>(state[6]),
-                                  nb::cast<bool>(state[7])};
+    const ForestSettings settings{nb::cast<std::int32_t>(state[1]),
+                                  static_cast<Bandwidth>(nb::cast<int>(state[2])),
+                                  nb::cast<double>(state[3]),
+                                  static_cast<InnerVariance>(nb::cast<int>(state[4])),
+                                  nb::cast<std::int32_t>(state[5]),
+                                  nb::cast<std::int32_t>(state[6]),
+                                  nb::cast<bool>(state[7]),
+                                  nb::cast<std::int64_t>(state[8]),
+                                  static_cast<Insertion>(nb::cast<int>(state[9])),
+                                  nb::cast<std::vector<double>>(state[10]),
+                                  nb::cast<double>(state[11]),
+                                  nb::cast<double>(state[12])};
     new (&handle)
-        ForestHandle(adopt(settings, nb::cast<std::size_t>(state[8]), nb::cast<nb::dict>(state[9]), true), true);
+        ForestHandle(adopt(settings, nb::cast<std::size_t>(state[13]), nb::cast<nb::dict>(state[14]), true), true);
 }
 
 // -- inspection -----------------------------------------------------------------------------------------------------
@@ -263,22 +311,25 @@ void require_metric(const Forest& forest, const Metric* metric) {
 }
 
 /// A raw record in the space of the trees; valid until the thread's next one.
-std::span<const double> mapped_record(const Forest& forest, const Metric* metric, const Vector<double>& x) {
+TreeRecord mapped_record(const Forest& forest, const Metric* metric, const Vector<double>& x) {
     require_metric(forest, metric);
     return in_tree_space(metric, checked_record(forest, x));
 }
 
 ForestBatch batch_of(const Forest& forest, const QuerySettings& settings, const Matrix<double>& records,
-                     const Metric* metric) {
+                     const Metric* metric, const Calibration* calibration = nullptr) {
     require_metric(forest, metric);
-    return {forest, settings, {checked_records(forest, records), metric}};
+    return {forest, settings, {checked_records(forest, records), metric}, calibration};
 }
 
 void bind_building(nb::class_<ForestHandle>& bound) {
     bound
         .def_static("build", &build, "settings"_a, "points"_a.noconvert(), "point_class"_a.noconvert(), "classes"_a,
                     "construction"_a = "em_top_down", "threads"_a = 0, "seed"_a = 0, "placed"_a.none() = nb::none(),
-                    "stop"_a.none() = nb::none(), "Build the trees of all records at once.")
+                    "stop"_a.none() = nb::none(), "sample"_a.none() = 2000, "window"_a.none() = 512,
+                    "tolerance"_a = 1e-2,
+                    "Build the trees of all records at once. em_top_down alone reads `sample`, goldberger and\n"
+                    "virtual_sampling alone `window`, the latter alone `tolerance`.")
         .def_static(
             "empty",
             [](const ForestSettings& settings, std::size_t dimensions) {
@@ -297,7 +348,8 @@ void bind_building(nb::class_<ForestHandle>& bound) {
             },
             "dimensions"_a, "Add features that are missing in all records so far.")
         .def("maximise_margin", &maximise_margin, "levels"_a, "kappa"_a, "lambda_"_a, "iterations"_a = 30,
-             "threads"_a = 0, "stop"_a.none() = nb::none(),
+             "weights"_a = false, "min_records"_a = 10.0, "floor"_a = true, "threads"_a = 0,
+             "stop"_a.none() = nb::none(),
              "Margin maximisation of the upper levels, one after the other; the objectives of each from its start on.")
         .def("train_root_model", &train_root_model, "kappa"_a, "lambda_"_a, "max_records"_a, "iterations"_a = 30,
              "seed"_a = 0, "threads"_a = 0, "stop"_a.none() = nb::none(),
@@ -357,12 +409,13 @@ void bind_single_records(nb::class_<ForestHandle>& bound) {
         .def(
             "proba_one",
             [](const ForestHandle& h, const QuerySettings& settings, Vector<double> x, std::int64_t steps,
-               const Metric* metric) {
+               const Metric* metric, const Calibration* calibration) {
                 const SharedForest forest = h.share();
                 Query& query = classify_one<Query>(*forest, settings, mapped_record(*forest, metric, x), steps);
-                return posterior_of(query, *forest);
+                return posterior_of(query, *forest, calibration);
             },
-            "settings"_a, "x"_a.noconvert(), "steps"_a, "metric"_a.none() = nb::none(), "One record's probabilities.");
+            "settings"_a, "x"_a.noconvert(), "steps"_a, "metric"_a.none() = nb::none(),
+            "calibration"_a.none() = nb::none(), "One record's probabilities.");
 }
 
 void bind_batches(nb::class_<ForestHandle>& bound) {
@@ -371,30 +424,52 @@ void bind_batches(nb::class_<ForestHandle>& bound) {
             "answer",
             [](const ForestHandle& h, const QuerySettings& settings, Matrix<double> records, std::int64_t steps,
                std::int64_t nanoseconds, const StopFlag* stop, int threads, OutMatrix<double> proba,
-               OutVector<std::int64_t> taken, OutVector<std::uint8_t> certified, const Metric* metric) {
+               OutVector<std::int64_t> taken, OutVector<std::uint8_t> marks, const Metric* metric,
+               const Calibration* calibration) {
                 const Limits limits = make_limits(steps, nanoseconds, stop);
                 const SharedForest forest = h.share();
-                const ForestBatch batch = batch_of(*forest, settings, records, metric);
-                const AnswerRows out = checked_answers(batch.size(), batch.classes(), proba, taken, certified);
+                const ForestBatch batch = batch_of(*forest, settings, records, metric, calibration);
+                const AnswerRows out = checked_answers(batch.size(), batch.classes(), proba, taken, marks);
                 const nb::gil_scoped_release unlocked;
                 answer(batch, limits, threads, out);
             },
             "settings"_a, "records"_a.noconvert(), "steps"_a, "nanoseconds"_a, "stop"_a.none(), "threads"_a,
-            "proba"_a.noconvert(), "taken"_a.noconvert(), "certified"_a.noconvert(), "metric"_a.none() = nb::none(),
-            "Classify every record within the limits.")
+            "proba"_a.noconvert(), "taken"_a.noconvert(), "marks"_a.noconvert(), "metric"_a.none() = nb::none(),
+            "calibration"_a.none() = nb::none(), "Classify every record within the limits.")
         .def(
             "answer_in_stages",
             [](const ForestHandle& h, const QuerySettings& settings, Matrix<double> records,
-               Vector<std::int64_t> stages, int threads, OutVector<double> out, const Metric* metric) {
+               Vector<std::int64_t> stages, int threads, OutVector<double> out, const Metric* metric,
+               const Calibration* calibration) {
                 const SharedForest forest = h.share();
-                const ForestBatch batch = batch_of(*forest, settings, records, metric);
+                const ForestBatch batch = batch_of(*forest, settings, records, metric, calibration);
                 require_equal("length of out", out.size(), batch.size() * stages.size() * batch.classes());
                 const nb::gil_scoped_release unlocked;
                 answer_batch_in_stages(batch, as_span(stages), threads, as_span(out));
             },
             "settings"_a, "records"_a.noconvert(), "stages"_a.noconvert(), "threads"_a, "out"_a.noconvert(),
-            "metric"_a.none() = nb::none(),
+            "metric"_a.none() = nb::none(), "calibration"_a.none() = nb::none(),
             "Probabilities after each of the ascending numbers of steps: (records, stages, classes).")
+        .def(
+            "log2_scores_in_stages",
+            [](const ForestHandle& h, const QuerySettings& settings, Matrix<double> records,
+               Vector<std::int64_t> stages, int threads, OutVector<double> scores, OutMatrix<double> votes,
+               OutMatrix<std::uint8_t> exhausted, const Metric* metric) {
+                const SharedForest forest = h.share();
+                const ForestBatch batch = batch_of(*forest, settings, records, metric);
+                require_equal("length of scores", scores.size(), batch.size() * stages.size() * batch.classes());
+                require_equal("rows of votes", votes.shape(0), batch.size());
+                require_equal("columns of votes", votes.shape(1), batch.classes());
+                require_equal("rows of exhausted", exhausted.shape(0), batch.size());
+                require_equal("columns of exhausted", exhausted.shape(1), stages.size());
+                const nb::gil_scoped_release unlocked;
+                log2_scores_in_stages(batch, as_span(stages), threads,
+                                      {as_span(scores), as_span(votes), as_span(exhausted)});
+            },
+            "settings"_a, "records"_a.noconvert(), "stages"_a.noconvert(), "threads"_a, "scores"_a.noconvert(),
+            "votes"_a.noconvert(), "exhausted"_a.noconvert(), "metric"_a.none() = nb::none(),
+            "log2 of the scores of the trees alone after each of the ascending numbers of steps, (records, stages,\n"
+            "classes); the votes of the root model, 0 if it has none; and whether no step is left, (records, stages).")
         .def(
             "label_in_stages",
             [](const ForestHandle& h, const QuerySettings& settings, Matrix<double> records,
@@ -416,7 +491,9 @@ void bind_batches(nb::class_<ForestHandle>& bound) {
 void bind_bayes_forest(nb::module_& m) {
     nb::class_<ForestSettings>(m, "BayesForestSettings", "How a forest turns records into Gaussians.")
         .def(nb::new_(&forest_settings), "fanout"_a, "bandwidth"_a, "alpha"_a, "inner_variance"_a,
-             "covariance_block"_a = 1, "covariance_levels"_a = 2, "common_scale"_a = false);
+             "covariance_block"_a = 1, "covariance_levels"_a = 2, "common_scale"_a = false, "window"_a = 0,
+             "insertion"_a = "nearest_mean", "class_weights"_a = std::vector<double>(), "covariance_shrinkage"_a = 1.0,
+             "covariance_min_records"_a = 2.0);
     auto bound = nb::class_<ForestHandle>(m, "BayesForest",
                                           "One Bayes tree per class. Many threads may classify while one learns.\n\n"
                                           "All calls that classify take raw records, and the metric that the records\n"

@@ -110,6 +110,7 @@ struct Counter {
     return limits;
 }
 
+void bind_calibration(nb::module_& m);
 void bind_errors(nb::module_& m);
 void bind_stop(nb::module_& m);
 void bind_mapping(nb::module_& m);
@@ -125,5 +126,6 @@ void bind_scan(nb::module_& m);
 void bind_neighbors(nb::module_& m);
 void bind_graph(nb::module_& m);
 void bind_drift(nb::module_& m);
+void bind_forest(nb::module_& m);
 
 }  // namespace anystream::bindings

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "anystream/anytime_query.hpp"
+#include "anystream/calibration.hpp"
 #include "anystream/fork.hpp"
 #include "anystream/state_bytes.hpp"
 #include "bindings.hpp"
@@ -25,19 +26,29 @@ template <AnytimeQuery Query>
 }
 
 template <AnytimeQuery Query>
-[[nodiscard]] std::vector<double> posterior_of(Query& query, const typename Query::Model& model) {
+[[nodiscard]] std::vector<double> posterior_of(Query& query, const typename Query::Model& model,
+                                               const Calibration* calibration = nullptr) {
     std::vector<double> out(model.classes());
-    query.posterior(model, out);
+    write_posterior(query, model, calibration, out);
     return out;
 }
 
-/// Takes `steps` (-1: all) on one record, in this thread's spare query, which it returns. The GIL stays held.
-template <AnytimeQuery Query>
-Query& classify_one(const typename Query::Model& model, const typename Query::Settings& settings,
-                    std::span<const double> record, std::int64_t steps) {
+/// Takes `steps` (-1: all) on one record, in this thread's spare query, which it returns. The GIL is held, but for long
+/// work.
+template <AnytimeQuery Query, typename Record>
+Query& classify_one(const typename Query::Model& model, const typename Query::Settings& settings, const Record& record,
+                    std::int64_t steps) {
+    constexpr std::int64_t kBrief = 64;  // steps
     Query& query = spare_query<Query>();
     query.open(model, settings, record);
-    query.advance(model, steps < 0 ? Limits::kUnlimited : steps, nullptr);
+    if (steps < 0) steps = Limits::kUnlimited;
+    const std::int64_t taken = query.advance(model, kDivisible<Query> ? std::min(steps, kBrief) : steps, nullptr);
+    if (kDivisible<Query> && taken == kBrief && taken < steps) {
+        Query own(std::move(query));  // the spare one may be used by a signal handler
+        const nb::gil_scoped_release unlocked;
+        InterruptibleSteps().advance(own, model, steps - taken, nullptr);
+        query = std::move(own);
+    }
     return query;
 }
 
@@ -59,7 +70,9 @@ class BoundQuery {
     using Model = typename Query::Model;
     using Share = std::shared_ptr<const Model>;
 
-    BoundQuery(Share model, const typename Query::Settings& settings, std::span<const double> record)
+    /// `record` is what the query's `open` takes.
+    template <typename Record>
+    BoundQuery(Share model, const typename Query::Settings& settings, const Record& record)
         : BoundQuery(std::move(model)) {
         query_.open(*model_, settings, record);
     }
@@ -89,9 +102,9 @@ class BoundQuery {
         const Hold hold(guard_);
         return query_.label(*model_);
     }
-    [[nodiscard]] auto proba() {
+    [[nodiscard]] auto proba(const Calibration* calibration) {
         const Hold hold(guard_);
-        return to_numpy(posterior_of(query_, *model_));
+        return to_numpy(posterior_of(query_, *model_, calibration));
     }
     [[nodiscard]] nb::bytes state()
         requires ResumableFromBytes<Query>
@@ -176,14 +189,15 @@ class BoundQuery {
 /// The calls that all queries have. `Bound` is a BoundQuery or derived from one.
 template <typename Bound>
 nb::class_<Bound> bind_query(nb::module_& m, const char* name) {
-    auto bound = nb::class_<Bound>(m, name, "One classification in progress.")
-                     .def("refine", &Bound::refine, "steps"_a = -1, "nanoseconds"_a = -1, "stop"_a.none() = nb::none(),
-                          "Take steps within the limits (-1: no limit); return their number.")
-                     .def("label", &Bound::label, "The number of the likeliest class.")
-                     .def("proba", &Bound::proba, "The probabilities of the classes.")
-                     .def_prop_ro("steps", &Bound::steps, "Steps taken so far.")
-                     .def_prop_ro("exhausted", &Bound::exhausted, "Whether no step is left.")
-                     .def_prop_ro("certified", &Bound::certified, "Whether no further step can change the label.");
+    auto bound =
+        nb::class_<Bound>(m, name, "One classification in progress.")
+            .def("refine", &Bound::refine, "steps"_a = -1, "nanoseconds"_a = -1, "stop"_a.none() = nb::none(),
+                 "Take steps within the limits (-1: no limit); return their number.")
+            .def("label", &Bound::label, "The number of the likeliest class.")
+            .def("proba", &Bound::proba, "calibration"_a.none() = nb::none(), "The probabilities of the classes.")
+            .def_prop_ro("steps", &Bound::steps, "Steps taken so far.")
+            .def_prop_ro("exhausted", &Bound::exhausted, "Whether no step is left.")
+            .def_prop_ro("certified", &Bound::certified, "Whether no further step can change the label.");
     if constexpr (ResumableFromBytes<typename Bound::Query>)
         bound.def("state", &Bound::state, "Everything needed to resume the query later, as bytes.");
     return bound;
@@ -192,12 +206,12 @@ nb::class_<Bound> bind_query(nb::module_& m, const char* name) {
 /// The output arrays of `answer`, their shapes checked.
 [[nodiscard]] inline AnswerRows checked_answers(std::size_t records, std::size_t classes,
                                                 const OutMatrix<double>& proba, const OutVector<std::int64_t>& taken,
-                                                const OutVector<std::uint8_t>& certified) {
+                                                const OutVector<std::uint8_t>& marks) {
     require_equal("rows of proba", proba.shape(0), records);
     require_equal("columns of proba", proba.shape(1), classes);
     require_equal("length of taken", taken.size(), records);
-    require_equal("length of certified", certified.size(), records);
-    return {as_span(proba), as_span(taken), as_span(certified)};
+    require_equal("length of marks", marks.size(), records);
+    return {as_span(proba), as_span(taken), as_span(marks)};
 }
 
 }  // namespace anystream::bindings

@@ -197,16 +197,16 @@ void bind_batches(nb::class_<GraphHandle>& bound) {
             "answer",
             [](const GraphHandle& h, Matrix<double> records, std::int64_t steps, std::int64_t nanoseconds,
                const StopFlag* stop, int threads, OutMatrix<double> proba, OutVector<std::int64_t> taken,
-               OutVector<std::uint8_t> certified) {
+               OutVector<std::uint8_t> marks) {
                 const Limits limits = make_limits(steps, nanoseconds, stop);
                 const SharedGraph graph = h.graph();
                 const Batch<Query> batch{*graph, kSettings, checked_records(*graph, records)};
-                const AnswerRows out = checked_answers(batch.size(), batch.classes(), proba, taken, certified);
+                const AnswerRows out = checked_answers(batch.size(), batch.classes(), proba, taken, marks);
                 const nb::gil_scoped_release unlocked;
                 answer_batch(batch, limits, threads, out);
             },
             "records"_a.noconvert(), "steps"_a, "nanoseconds"_a, "stop"_a.none(), "threads"_a, "proba"_a.noconvert(),
-            "taken"_a.noconvert(), "certified"_a.noconvert(), "Classify every record within the limits.")
+            "taken"_a.noconvert(), "marks"_a.noconvert(), "Classify every record within the limits.")
         .def(
             "answer_in_stages",
             [](const GraphHandle& h, Matrix<double> records, Vector<std::int64_t> stages, int threads,

@@ -9,10 +9,11 @@ NB_MODULE(_native, m) {
     m.doc() = "The native core of anystream.";
     nb::set_leak_warnings(false);  // a model that is still referenced at exit is not a leak
     anystream::watch_forks();
-    anystream::set_check_between_chunks(&anystream::bindings::check_signals);
+    anystream::set_signal_check(&anystream::bindings::check_signals);
     anystream::bindings::bind_errors(m);
     anystream::bindings::bind_stop(m);
     anystream::bindings::bind_mapping(m);
+    anystream::bindings::bind_calibration(m);
     anystream::bindings::bind_bayes_metric(m);
     anystream::bindings::bind_bayes_query(m);
     anystream::bindings::bind_bayes_forest(m);
@@ -25,4 +26,5 @@ NB_MODULE(_native, m) {
     anystream::bindings::bind_neighbors(m);
     anystream::bindings::bind_graph(m);
     anystream::bindings::bind_drift(m);
+    anystream::bindings::bind_forest(m);
 }

@@ -116,6 +116,7 @@ class GalleryQuery : public BoundQuery<Query> {
                     state.nearest.push_back({position, distance});
             }
             state.position = nb::cast<std::int64_t>(given[plain() ? 2 : 1]);
+            if (state.position < 0) throw nb::cast_error();
             state.steps = state.position - static_cast<std::int64_t>(model_->setup());
             if (model_->has_lists()) {
                 state.steps = nb::cast<std::int64_t>(given[2]);
@@ -251,12 +252,12 @@ SharedGallery adopt(const Metric& metric, std::size_t classes, std::size_t capac
 nb::tuple state_of(const GalleryHandle& handle) {
     const SharedGallery gallery = handle.share();
     const Metric& metric = handle.metric();
-    return nb::make_tuple(1, metric.name, metric.width, metric.categorical, metric.band, gallery->classes(),
+    return nb::make_tuple(2, metric.name, metric.width, metric.categorical, metric.band, gallery->classes(),
                           gallery->capacity(), arrays(handle));
 }
 
 void set_state(GalleryHandle& handle, nb::tuple state) {
-    if (state.size() != 8 || nb::cast<int>(state[0]) != 1)
+    if (state.size() != 8 || nb::cast<int>(state[0]) != 2)
         throw std::invalid_argument("this pickle was written by another version of anystream");
     const Metric metric{nb::cast<std::string>(state[1]), nb::cast<std::size_t>(state[2]),
                         nb::cast<std::size_t>(state[3]), nb::cast<std::size_t>(state[4])};
@@ -324,7 +325,7 @@ void bind_storage(nb::class_<GalleryHandle>& bound) {
         .def_prop_ro("width", [](const GalleryHandle& h) { return h.share()->space().width(); })
         .def_prop_ro("classes", [](const GalleryHandle& h) { return h.share()->classes(); })
         .def_prop_ro("capacity", [](const GalleryHandle& h) { return h.share()->capacity(); })
-        .def_prop_ro("setup", [](const GalleryHandle& h) { return h.share()->setup(); })
+        .def_prop_ro("setup", [](const GalleryHandle& h) { return h.share()->compared_first(); })
         .def("__len__", [](const GalleryHandle& h) { return h.share()->present(); })
         .def_prop_ro(
             "positions", [](const GalleryHandle& h) { return h.share()->size(); },
@@ -360,11 +361,14 @@ void bind_single_records(nb::class_<GalleryHandle>& bound) {
             "x"_a.noconvert(), "k"_a, "steps"_a, "The number of one record's likeliest class.")
         .def(
             "proba_one",
-            [](const GalleryHandle& h, Vector<double> x, std::size_t k, std::int64_t steps) {
+            [](const GalleryHandle& h, Vector<double> x, std::size_t k, std::int64_t steps,
+               const Calibration* calibration) {
                 const SharedGallery gallery = h.share();
-                return posterior_of(classify_one<Query>(*gallery, {k}, checked_row(*gallery, x), steps), *gallery);
+                Query& query = classify_one<Query>(*gallery, {k}, checked_row(*gallery, x), steps);
+                return posterior_of(query, *gallery, calibration);
             },
-            "x"_a.noconvert(), "k"_a, "steps"_a, "One record's shares of the votes.");
+            "x"_a.noconvert(), "k"_a, "steps"_a, "calibration"_a.none() = nb::none(),
+            "One record's shares of the votes.");
 }
 
 void bind_batches(nb::class_<GalleryHandle>& bound) {
@@ -374,31 +378,31 @@ void bind_batches(nb::class_<GalleryHandle>& bound) {
             "answer",
             [](const GalleryHandle& h, Vector<double> values, Vector<std::int64_t> first, std::size_t k,
                std::int64_t steps, std::int64_t nanoseconds, const StopFlag* stop, int threads, OutMatrix<double> proba,
-               OutVector<std::int64_t> taken, OutVector<std::uint8_t> certified) {
+               OutVector<std::int64_t> taken, OutVector<std::uint8_t> marks, const Calibration* calibration) {
                 const Limits limits = make_limits(steps, nanoseconds, stop);
                 const SharedGallery gallery = h.share();
                 const QuerySettings settings{k};
-                const GalleryBatch batch{*gallery, settings, checked_records(*gallery, values, first)};
-                const AnswerRows out = checked_answers(batch.size(), batch.classes(), proba, taken, certified);
+                const GalleryBatch batch{*gallery, settings, checked_records(*gallery, values, first), calibration};
+                const AnswerRows out = checked_answers(batch.size(), batch.classes(), proba, taken, marks);
                 const nb::gil_scoped_release unlocked;
                 answer_batch(batch, limits, threads, out);
             },
             "values"_a.noconvert(), "first"_a.noconvert(), "k"_a, "steps"_a, "nanoseconds"_a, "stop"_a.none(),
-            "threads"_a, "proba"_a.noconvert(), "taken"_a.noconvert(), "certified"_a.noconvert(),
-            "Classify every record within the limits.")
+            "threads"_a, "proba"_a.noconvert(), "taken"_a.noconvert(), "marks"_a.noconvert(),
+            "calibration"_a.none() = nb::none(), "Classify every record within the limits.")
         .def(
             "answer_in_stages",
             [](const GalleryHandle& h, Vector<double> values, Vector<std::int64_t> first, std::size_t k,
-               Vector<std::int64_t> stages, int threads, OutVector<double> out) {
+               Vector<std::int64_t> stages, int threads, OutVector<double> out, const Calibration* calibration) {
                 const SharedGallery gallery = h.share();
                 const QuerySettings settings{k};
-                const GalleryBatch batch{*gallery, settings, checked_records(*gallery, values, first)};
+                const GalleryBatch batch{*gallery, settings, checked_records(*gallery, values, first), calibration};
                 require_equal("length of out", out.size(), batch.size() * stages.size() * batch.classes());
                 const nb::gil_scoped_release unlocked;
                 answer_batch_in_stages(batch, as_span(stages), threads, as_span(out));
             },
             "values"_a.noconvert(), "first"_a.noconvert(), "k"_a, "stages"_a.noconvert(), "threads"_a,
-            "out"_a.noconvert(),
+            "out"_a.noconvert(), "calibration"_a.none() = nb::none(),
             "Probabilities after each of the ascending numbers of steps: (records, stages, classes).")
         .def(
             "leave_one_out",

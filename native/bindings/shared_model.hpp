@@ -120,6 +120,8 @@ class SharedModel {
     static constexpr std::size_t kCheapBytes = 400;
     /// Batches up to this size are learned in place without looking at the size of the model.
     static constexpr std::size_t kSmallBatch = 64;
+    /// Larger batches are learned in a copy: once begun in place a batch cannot be interrupted.
+    static constexpr std::size_t kMaxInPlace = 16384;
 
     template <typename Work>
     static constexpr std::size_t portion_of() {
@@ -142,6 +144,7 @@ class SharedModel {
         if (work.size() == 0 || (announces && !kReserves<Work>)) return false;
         if constexpr (requires { work.learns_in_place(std::as_const(*model_)); })
             if (!work.learns_in_place(std::as_const(*model_))) return false;
+        if (work.size() > kMaxInPlace) return false;
         return work.size() <= kSmallBatch || work.size() * kCheapBytes < model_->own_bytes();
     }
 

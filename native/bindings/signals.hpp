@@ -25,7 +25,7 @@ class SignalPoll {
     Clock::time_point last_ = Clock::now();
 };
 
-/// For the chunks of parallel loops: handles signals every 50 ms; throws what a signal handler raises.
+/// Handles signals every 50 ms; throws what a signal handler raises. With or without the GIL.
 inline void check_signals() {
     thread_local SignalPoll signals;
     signals.poll();

@@ -88,37 +88,41 @@ auto bind_stream_model(nb::module_& m, const char* name, const char* doc) {
             "settings"_a, "x"_a.noconvert(), "steps"_a, "The number of one record's likeliest class.")
         .def(
             "proba_one",
-            [](const Handle& h, const Settings& settings, Vector<double> x, std::int64_t steps) {
+            [](const Handle& h, const Settings& settings, Vector<double> x, std::int64_t steps,
+               const Calibration* calibration) {
                 const auto model = h.share();
-                return posterior_of(classify_one<Query>(*model, settings, checked_record(*model, x), steps), *model);
+                Query& query = classify_one<Query>(*model, settings, checked_record(*model, x), steps);
+                return posterior_of(query, *model, calibration);
             },
-            "settings"_a, "x"_a.noconvert(), "steps"_a, "One record's probabilities.")
+            "settings"_a, "x"_a.noconvert(), "steps"_a, "calibration"_a.none() = nb::none(),
+            "One record's probabilities.")
         .def(
             "answer",
             [](const Handle& h, const Settings& settings, Matrix<double> records, std::int64_t steps,
                std::int64_t nanoseconds, const StopFlag* stop, int threads, OutMatrix<double> proba,
-               OutVector<std::int64_t> taken, OutVector<std::uint8_t> certified) {
+               OutVector<std::int64_t> taken, OutVector<std::uint8_t> marks, const Calibration* calibration) {
                 const Limits limits = make_limits(steps, nanoseconds, stop);
                 const auto model = h.share();
-                const Batch<Query> batch{*model, settings, checked_records(*model, records)};
-                const AnswerRows out = checked_answers(batch.size(), batch.classes(), proba, taken, certified);
+                const Batch<Query> batch{*model, settings, checked_records(*model, records), calibration};
+                const AnswerRows out = checked_answers(batch.size(), batch.classes(), proba, taken, marks);
                 const nb::gil_scoped_release unlocked;
                 answer_batch(batch, limits, threads, out);
             },
             "settings"_a, "records"_a.noconvert(), "steps"_a, "nanoseconds"_a, "stop"_a.none(), "threads"_a,
-            "proba"_a.noconvert(), "taken"_a.noconvert(), "certified"_a.noconvert(),
+            "proba"_a.noconvert(), "taken"_a.noconvert(), "marks"_a.noconvert(), "calibration"_a.none() = nb::none(),
             "Classify every record within the limits.")
         .def(
             "answer_in_stages",
             [](const Handle& h, const Settings& settings, Matrix<double> records, Vector<std::int64_t> stages,
-               int threads, OutVector<double> out) {
+               int threads, OutVector<double> out, const Calibration* calibration) {
                 const auto model = h.share();
-                const Batch<Query> batch{*model, settings, checked_records(*model, records)};
+                const Batch<Query> batch{*model, settings, checked_records(*model, records), calibration};
                 require_equal("length of out", out.size(), batch.size() * stages.size() * batch.classes());
                 const nb::gil_scoped_release unlocked;
                 answer_batch_in_stages(batch, as_span(stages), threads, as_span(out));
             },
             "settings"_a, "records"_a.noconvert(), "stages"_a.noconvert(), "threads"_a, "out"_a.noconvert(),
+            "calibration"_a.none() = nb::none(),
             "Probabilities after each of the ascending numbers of steps: (records, stages, classes).")
         .def_prop_ro("dimensions", [](const Handle& h) { return h.share()->dimensions(); })
         .def_prop_ro("classes", [](const Handle& h) { return h.share()->classes(); })

@@ -93,7 +93,7 @@ BlocksArguments blocks_arguments(const BlocksSettings& s) {
 
 BlockSampling block_sampling(double power, bool adaptive, double significance, std::int64_t min_points,
                              const std::string& dominant, const std::string& votes, const std::string& failed,
-                             std::int64_t max_samples, double error) {
+                             const std::string& empty, std::int64_t max_samples, double error) {
     return {checked_number("bias", power, 0.0, 100.0),
             adaptive,
             checked_number("significance", significance, 0.0, 1e6),
@@ -102,6 +102,7 @@ BlockSampling block_sampling(double power, bool adaptive, double significance, s
             by_name<Votes>(votes, "votes", {{"plain", Votes::plain}, {"gamma", Votes::gamma}}),
             by_name<Failed>(failed, "failed",
                             {{"fallback", Failed::fallback}, {"vote", Failed::vote}, {"silent", Failed::silent}}),
+            by_name<Empty>(empty, "empty", {{"skip", Empty::skip}, {"end", Empty::end}}),
             checked_int("max_samples", max_samples, 1, kMaxCount),
             checked_number("error", error, 0.0, 0.999999)};
 }
@@ -167,7 +168,7 @@ void bind_blocks(nb::module_& m) {
     nb::class_<BlockSampling>(m, "LocustBlockSampling",
                               "How samples are drawn and vote, and when a query is exhausted.")
         .def(nb::new_(&block_sampling), "power"_a, "adaptive"_a, "significance"_a, "min_points"_a, "dominant"_a,
-             "votes"_a, "failed"_a, "max_samples"_a, "error"_a);
+             "votes"_a, "failed"_a, "empty"_a, "max_samples"_a, "error"_a);
     bind_query<BoundQuery<BlockQuery>>(m, "LocustBlocksQuery");
     auto bound = bind_stream_model<BlockQuery>(m, "LocustBlocks",
                                                "Blocks of points. Many threads may classify while one learns.");

@@ -4,6 +4,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
+#include <limits>
 #include <optional>
 
 #include "anystream/bayes_tree/em_top_down.hpp"
@@ -51,14 +52,16 @@ void bind_tree_shape(nb::module_& m) {
     m.def(
         "build_shape",
         [](const std::string& method, Matrix<double> points, std::int64_t fanout, std::uint64_t seed, int threads,
-           std::int64_t sample_size, std::optional<Vector<double>> kernel_variance, Counter* progress,
-           const StopFlag* stop) {
+           std::int64_t sample_size, std::optional<std::size_t> window, double tolerance,
+           std::optional<Vector<double>> kernel_variance, Counter* progress, const StopFlag* stop) {
             const Method& chosen = method_named(method);
             BuildOptions options;
             options.fanout = checked_min("fanout", fanout, 2);
             options.seed = seed;
             options.threads = threads;
             options.sample_size = checked_min("sample_size", sample_size, 2);
+            options.all_groups = window.value_or(std::numeric_limits<std::size_t>::max());
+            options.tolerance = tolerance;
             if (kernel_variance) options.kernel_variance = as_span(*kernel_variance);
             options.placed = progress == nullptr ? nullptr : &progress->value;
             options.stop = stop;
@@ -71,13 +74,15 @@ void bind_tree_shape(nb::module_& m) {
             return std::pair(to_numpy(std::move(shape.first_entry)), to_numpy(std::move(shape.entry)));
         },
         "method"_a, "points"_a.noconvert(), nb::kw_only(), "fanout"_a, "seed"_a = 0, "threads"_a = 1,
-        "sample_size"_a = 2000, "kernel_variance"_a.noconvert().none() = nb::none(), "progress"_a.none() = nb::none(),
+        "sample_size"_a = 2000, "window"_a.none() = 512, "tolerance"_a = 1e-2,
+        "kernel_variance"_a.noconvert().none() = nb::none(), "progress"_a.none() = nb::none(),
         "stop"_a.none() = nb::none(),
         "The tree of one class's records, as (first_entry, entry): node i owns entry[first_entry[i]:first_entry[i + "
         "1]],\n"
         "where a number >= 0 is a child node and ~entry a record.\n\n"
         "`method` is em_top_down (which alone reads `seed` and `sample_size`), goldberger or virtual_sampling (which\n"
-        "alone read `kernel_variance`), hilbert, z_curve, str_packing or guttman. `progress` counts the records "
+        "alone read `kernel_variance` and `window`, the latter `tolerance` too), hilbert, z_curve, str_packing or "
+        "guttman. `progress` counts the records "
         "placed;\n"
         "setting `stop` ends the work with BuildStopped.");
 }

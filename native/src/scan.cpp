@@ -139,6 +139,12 @@ double plain(const BlockStore& store, const double* x, const double* e, bool mis
     });
 }
 
+/// Whether the frame of the first rows should be chosen again. One of many rows stays: writing all rows takes long.
+bool outgrown(std::size_t framed_size, std::size_t size) noexcept {
+    constexpr std::size_t kEnough = 4096;
+    return framed_size < kEnough && size >= 2 * framed_size;
+}
+
 }  // namespace
 
 double distance_of_power(Norm norm, double power) noexcept {
@@ -165,13 +171,14 @@ double BlockStore::power(std::size_t i, const double* x, double bound) const noe
 void BlockStore::choose_frame() {
     framed_size_ = size_;
     if (size_ == 0) return;
-    std::vector<double> sum(dimensions_, 0.0), present(dimensions_, 0.0);
+    sums_.assign(2 * dimensions_, 0.0);
+    const std::span sum(sums_.data(), dimensions_), present(sums_.data() + dimensions_, dimensions_);
     for (std::size_t i = 0; i < size_; ++i)
         for (std::size_t j = categorical_; j < dimensions_; ++j)
             if (const double value = row(i)[j]; !std::isnan(value)) sum[j] += value, present[j] += 1.0;
     double largest = 0.0;
     for (std::size_t j = 0; j < dimensions_; ++j) sum[j] = present[j] > 0.0 ? sum[j] / present[j] : 0.0;
-    origin_.own() = std::move(sum);
+    origin_.own().assign(sum.begin(), sum.end());
     if (norm_ == Norm::mixed) return;
     for (std::size_t i = 0; i < size_; ++i)
         for (std::size_t j = 0; j < dimensions_; ++j)
@@ -230,7 +237,7 @@ bool BlockStore::outside_frame(const double* row) const noexcept {
 }
 
 bool BlockStore::appends_in_place(std::span<const double> rows) const noexcept {
-    if (size_ + rows.size() / dimensions_ >= 2 * framed_size_) return false;
+    if (outgrown(framed_size_, size_ + rows.size() / dimensions_)) return false;
     for (std::size_t at = 0; at < rows.size(); at += dimensions_)
         if (outside_frame(rows.data() + at)) return false;
     return true;
@@ -242,13 +249,16 @@ void BlockStore::reserve(std::size_t rows) {
     reserve_doubling(blocks_.own(), blocks * pairs() * kBlockLanes);
     reserve_doubling(slack_.own(), blocks);
     static_cast<void>(missing_.own());
+    static_cast<void>(origin_.own());
+    static_cast<void>(scale_.own());
+    sums_.reserve(2 * dimensions_);
 }
 
 void BlockStore::append(const double* row) {
     auto& rows = rows_.own();
-    rows.insert(rows.end(), row, row + dimensions_);
+    rows.append(row, row + dimensions_);
     ++size_;
-    if (size_ >= 2 * framed_size_ || outside_frame(row)) {
+    if (outgrown(framed_size_, size_) || outside_frame(row)) {
         choose_frame();
         write_all();
         return;
@@ -287,6 +297,14 @@ BlockStore BlockStore::permuted(std::span<const std::int64_t> order) const {
     }
     BlockStore other(dimensions_, norm_, categorical_);
     other.assign(rows);
+    return other;
+}
+
+BlockStore BlockStore::empty_copy() const {
+    BlockStore other(dimensions_, norm_, categorical_);
+    other.origin_ = origin_;
+    other.scale_ = scale_;
+    other.framed_size_ = std::max(framed_size_, size_);
     return other;
 }
 

@@ -42,7 +42,7 @@ class Counter:
     @property
     def value(self) -> int: ...
 
-isa: str = 'avx2'
+isa: str
 
 def thread_count(requested: int = 0) -> int:
     """The number of threads to use for a request; 0 is one per core."""
@@ -58,6 +58,14 @@ class MappingGuard:
     @property
     def lost(self) -> bool:
         """Whether a page was replaced."""
+
+class Calibration:
+    """Sharpness and floor of probabilities by the number of steps taken."""
+
+    def __init__(self, steps: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], log_sharpness: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], floor: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def apply(self, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """Calibrate the probabilities of records, in place."""
 
 class BayesMetric:
     """
@@ -78,7 +86,7 @@ def neighbour_gradient(z: Annotated[NDArray[numpy.float64], dict(shape=(None, No
 class BayesQuerySettings:
     """How queries descend and decide."""
 
-    def __init__(self, descent: str, decision: str, refined_classes: int, root_weight: float = 0.0, certify: bool = False) -> None: ...
+    def __init__(self, descent: str, decision: str, refined_classes: int, root_weight: float = 0.0, certify: bool = False, hand_over: Sequence[float] = []) -> None: ...
 
 class BayesQuery:
     """One classification in progress."""
@@ -89,7 +97,7 @@ class BayesQuery:
     def label(self) -> int:
         """The number of the likeliest class."""
 
-    def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+    def proba(self, calibration: Calibration | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
         """The probabilities of the classes."""
 
     @property
@@ -121,7 +129,7 @@ class BayesQuery:
 class BayesForestSettings:
     """How a forest turns records into Gaussians."""
 
-    def __init__(self, fanout: int, bandwidth: str, alpha: float, inner_variance: str, covariance_block: int = 1, covariance_levels: int = 2, common_scale: bool = False) -> None: ...
+    def __init__(self, fanout: int, bandwidth: str, alpha: float, inner_variance: str, covariance_block: int = 1, covariance_levels: int = 2, common_scale: bool = False, window: int = 0, insertion: str = 'nearest_mean', class_weights: Sequence[float] = [], covariance_shrinkage: float = 1.0, covariance_min_records: float = 2.0) -> None: ...
 
 class BayesForest:
     """
@@ -132,8 +140,11 @@ class BayesForest:
     """
 
     @staticmethod
-    def build(settings: BayesForestSettings, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], point_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, construction: str = 'em_top_down', threads: int = 0, seed: int = 0, placed: Counter | None = None, stop: StopToken | None = None) -> BayesForest:
-        """Build the trees of all records at once."""
+    def build(settings: BayesForestSettings, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], point_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, construction: str = 'em_top_down', threads: int = 0, seed: int = 0, placed: Counter | None = None, stop: StopToken | None = None, sample: int | None = 2000, window: int | None = 512, tolerance: float = 0.01) -> BayesForest:
+        """
+        Build the trees of all records at once. em_top_down alone reads `sample`, goldberger and
+        virtual_sampling alone `window`, the latter alone `tolerance`.
+        """
 
     @staticmethod
     def empty(settings: BayesForestSettings, dimensions: int) -> BayesForest:
@@ -151,7 +162,7 @@ class BayesForest:
     def add_features(self, dimensions: int) -> None:
         """Add features that are missing in all records so far."""
 
-    def maximise_margin(self, levels: int, kappa: float, lambda_: float, iterations: int = 30, threads: int = 0, stop: StopToken | None = None) -> list[list[float]]:
+    def maximise_margin(self, levels: int, kappa: float, lambda_: float, iterations: int = 30, weights: bool = False, min_records: float = 10.0, floor: bool = True, threads: int = 0, stop: StopToken | None = None) -> list[list[float]]:
         """
         Margin maximisation of the upper levels, one after the other; the objectives of each from its start on.
         """
@@ -219,15 +230,21 @@ class BayesForest:
     def label_one(self, settings: BayesQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int, metric: BayesMetric | None = None) -> int:
         """The number of one record's likeliest class."""
 
-    def proba_one(self, settings: BayesQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int, metric: BayesMetric | None = None) -> list[float]:
+    def proba_one(self, settings: BayesQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int, metric: BayesMetric | None = None, calibration: Calibration | None = None) -> list[float]:
         """One record's probabilities."""
 
-    def answer(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], certified: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], metric: BayesMetric | None = None) -> None:
+    def answer(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], marks: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], metric: BayesMetric | None = None, calibration: Calibration | None = None) -> None:
         """Classify every record within the limits."""
 
-    def answer_in_stages(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], metric: BayesMetric | None = None) -> None:
+    def answer_in_stages(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], metric: BayesMetric | None = None, calibration: Calibration | None = None) -> None:
         """
         Probabilities after each of the ascending numbers of steps: (records, stages, classes).
+        """
+
+    def log2_scores_in_stages(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], votes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], exhausted: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], metric: BayesMetric | None = None) -> None:
+        """
+        log2 of the scores of the trees alone after each of the ascending numbers of steps, (records, stages,
+        classes); the votes of the root model, 0 if it has none; and whether no step is left, (records, stages).
         """
 
     def label_in_stages(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], metric: BayesMetric | None = None) -> None:
@@ -246,13 +263,13 @@ def bayes_box_exponents(x: Annotated[NDArray[numpy.float64], dict(shape=(None,),
 def powers_of_two(log2_value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], origin: float, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """2^(log2_value - origin), for tests."""
 
-def build_shape(method: str, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], *, fanout: int, seed: int = 0, threads: int = 1, sample_size: int = 2000, kernel_variance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, progress: Counter | None = None, stop: StopToken | None = None) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')]]:
+def build_shape(method: str, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], *, fanout: int, seed: int = 0, threads: int = 1, sample_size: int = 2000, window: int | None = 512, tolerance: float = 0.01, kernel_variance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, progress: Counter | None = None, stop: StopToken | None = None) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')]]:
     """
     The tree of one class's records, as (first_entry, entry): node i owns entry[first_entry[i]:first_entry[i + 1]],
     where a number >= 0 is a child node and ~entry a record.
 
     `method` is em_top_down (which alone reads `seed` and `sample_size`), goldberger or virtual_sampling (which
-    alone read `kernel_variance`), hilbert, z_curve, str_packing or guttman. `progress` counts the records placed;
+    alone read `kernel_variance` and `window`, the latter `tolerance` too), hilbert, z_curve, str_packing or guttman. `progress` counts the records placed;
     setting `stop` ends the work with BuildStopped.
     """
 
@@ -275,7 +292,7 @@ class LocustLevelsQuery:
     def label(self) -> int:
         """The number of the likeliest class."""
 
-    def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+    def proba(self, calibration: Calibration | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
         """The probabilities of the classes."""
 
     @property
@@ -315,13 +332,13 @@ class LocustLevels:
     def label_one(self, settings: LocustSamplingSettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> int:
         """The number of one record's likeliest class."""
 
-    def proba_one(self, settings: LocustSamplingSettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> list[float]:
+    def proba_one(self, settings: LocustSamplingSettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int, calibration: Calibration | None = None) -> list[float]:
         """One record's probabilities."""
 
-    def answer(self, settings: LocustSamplingSettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], certified: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    def answer(self, settings: LocustSamplingSettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], marks: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], calibration: Calibration | None = None) -> None:
         """Classify every record within the limits."""
 
-    def answer_in_stages(self, settings: LocustSamplingSettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    def answer_in_stages(self, settings: LocustSamplingSettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], calibration: Calibration | None = None) -> None:
         """
         Probabilities after each of the ascending numbers of steps: (records, stages, classes).
         """
@@ -378,7 +395,7 @@ class LocustBlocksSettings:
 class LocustBlockSampling:
     """How samples are drawn and vote, and when a query is exhausted."""
 
-    def __init__(self, power: float, adaptive: bool, significance: float, min_points: int, dominant: str, votes: str, failed: str, max_samples: int, error: float) -> None: ...
+    def __init__(self, power: float, adaptive: bool, significance: float, min_points: int, dominant: str, votes: str, failed: str, empty: str, max_samples: int, error: float) -> None: ...
 
 class LocustBlocksQuery:
     """One classification in progress."""
@@ -389,7 +406,7 @@ class LocustBlocksQuery:
     def label(self) -> int:
         """The number of the likeliest class."""
 
-    def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+    def proba(self, calibration: Calibration | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
         """The probabilities of the classes."""
 
     @property
@@ -429,13 +446,13 @@ class LocustBlocks:
     def label_one(self, settings: LocustBlockSampling, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> int:
         """The number of one record's likeliest class."""
 
-    def proba_one(self, settings: LocustBlockSampling, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> list[float]:
+    def proba_one(self, settings: LocustBlockSampling, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int, calibration: Calibration | None = None) -> list[float]:
         """One record's probabilities."""
 
-    def answer(self, settings: LocustBlockSampling, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], certified: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    def answer(self, settings: LocustBlockSampling, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], marks: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], calibration: Calibration | None = None) -> None:
         """Classify every record within the limits."""
 
-    def answer_in_stages(self, settings: LocustBlockSampling, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    def answer_in_stages(self, settings: LocustBlockSampling, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], calibration: Calibration | None = None) -> None:
         """
         Probabilities after each of the ascending numbers of steps: (records, stages, classes).
         """
@@ -512,7 +529,7 @@ class MicroClusterQuery:
     def label(self) -> int:
         """The number of the likeliest class."""
 
-    def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+    def proba(self, calibration: Calibration | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
         """The probabilities of the classes."""
 
     @property
@@ -552,13 +569,13 @@ class MicroClusters:
     def label_one(self, settings: MicroClusterQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> int:
         """The number of one record's likeliest class."""
 
-    def proba_one(self, settings: MicroClusterQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> list[float]:
+    def proba_one(self, settings: MicroClusterQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int, calibration: Calibration | None = None) -> list[float]:
         """One record's probabilities."""
 
-    def answer(self, settings: MicroClusterQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], certified: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    def answer(self, settings: MicroClusterQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], marks: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], calibration: Calibration | None = None) -> None:
         """Classify every record within the limits."""
 
-    def answer_in_stages(self, settings: MicroClusterQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    def answer_in_stages(self, settings: MicroClusterQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], calibration: Calibration | None = None) -> None:
         """
         Probabilities after each of the ascending numbers of steps: (records, stages, classes).
         """
@@ -682,7 +699,7 @@ class NeighborsQuery:
     def label(self) -> int:
         """The number of the likeliest class."""
 
-    def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+    def proba(self, calibration: Calibration | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
         """The probabilities of the classes."""
 
     @property
@@ -781,13 +798,13 @@ class NeighborsGallery:
     def label_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, steps: int) -> int:
         """The number of one record's likeliest class."""
 
-    def proba_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, steps: int) -> list[float]:
+    def proba_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, steps: int, calibration: Calibration | None = None) -> list[float]:
         """One record's shares of the votes."""
 
-    def answer(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], certified: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    def answer(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], marks: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], calibration: Calibration | None = None) -> None:
         """Classify every record within the limits."""
 
-    def answer_in_stages(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    def answer_in_stages(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], calibration: Calibration | None = None) -> None:
         """
         Probabilities after each of the ascending numbers of steps: (records, stages, classes).
         """
@@ -816,7 +833,7 @@ class GraphQuery:
     def label(self) -> int:
         """The number of the likeliest class."""
 
-    def proba(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+    def proba(self, calibration: Calibration | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
         """The probabilities of the classes."""
 
     @property
@@ -857,7 +874,7 @@ class AssociatedGraph:
     def proba_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> list[float]:
         """One record's probabilities."""
 
-    def answer(self, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], certified: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    def answer(self, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], marks: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
         """Classify every record within the limits."""
 
     def answer_in_stages(self, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
@@ -887,3 +904,76 @@ def moments_proba(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None
 
 def tree_leaves(rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], missing_left: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """The number of the leaf that each row reaches."""
+
+class DecisionForestQuery:
+    """One classification in progress."""
+
+    def refine(self, steps: int = -1, nanoseconds: int = -1, stop: StopToken | None = None) -> int:
+        """Take steps within the limits (-1: no limit); return their number."""
+
+    def label(self) -> int:
+        """The number of the likeliest class."""
+
+    def proba(self, calibration: Calibration | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]:
+        """The probabilities of the classes."""
+
+    @property
+    def steps(self) -> int:
+        """Steps taken so far."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no step is left."""
+
+    @property
+    def certified(self) -> bool:
+        """Whether no further step can change the label."""
+
+    def state(self) -> bytes:
+        """Everything needed to resume the query later, as bytes."""
+
+    @property
+    def confident(self) -> bool:
+        """Whether the lead of a class ended the work."""
+
+class DecisionForest:
+    """An ensemble of trees. Immutable: many threads may use it."""
+
+    def __init__(self, arrays: dict, order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], expected: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], stop_margin: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], *, features: int, classes: int, link: str, scale: float, label_from_scores: bool, zero_is_positive: bool, divisor: float, min_category: float, single_records: bool, single_sums: bool, accepts_missing: bool) -> None: ...
+
+    def query(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> DecisionForestQuery:
+        """Open a query: every tree is at its root."""
+
+    def resume(self, state: bytes) -> DecisionForestQuery:
+        """Continue a query from its state."""
+
+    def label_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> int:
+        """The number of one record's likeliest class."""
+
+    def proba_one(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> list[float]:
+        """One record's probabilities."""
+
+    def answer(self, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], marks: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """Classify every record within the limits."""
+
+    def trace_leads(self, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int, lead: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], first: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+        """
+        The lead of the first class and its number after every number of trees.
+        """
+
+    def answer_in_stages(self, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """
+        Probabilities after each of the ascending numbers of steps: (records, stages, classes).
+        """
+
+    def __deepcopy__(self, memo: object) -> object:
+        """The forest itself, which is immutable."""
+
+    @property
+    def classes(self) -> int: ...
+
+    @property
+    def max_steps(self) -> int: ...
+
+    @property
+    def own_bytes(self) -> int: ...

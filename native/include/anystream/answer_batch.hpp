@@ -2,11 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "anystream/anytime_query.hpp"
+#include "anystream/borrowed.hpp"
+#include "anystream/calibration.hpp"
 #include "anystream/parallel.hpp"
 #include "anystream/stop.hpp"
 
@@ -23,11 +26,25 @@ struct RecordRows {
     }
 };
 
-/// The arrays that receive the answers; one row per record.
+/// Records at the start of every call that get an answer of their own, even if the limits have ended before.
+inline constexpr std::size_t kAlwaysReached = 8;
+
+/// The arrays that receive the answers; one row per record. The caller sets all marks to 0: where one stays 0, the
+/// limits ended the call before this record, and its other values are not written.
 struct AnswerRows {
-    std::span<double> proba;            // (size, classes)
-    std::span<std::int64_t> steps;      // (size,)
-    std::span<std::uint8_t> certified;  // (size,)
+    static constexpr std::uint8_t kCertified = 1, kReached = 2, kConfident = 4;
+
+    std::span<double> proba;        // (size, classes)
+    std::span<std::int64_t> steps;  // (size,)
+    std::span<std::uint8_t>
+        marks;  // (size,) sums of kCertified, kReached, and kConfident: ended by a test of the model
+
+    void set(std::size_t i, std::int64_t taken, bool certified, bool confident = false) const noexcept {
+        steps[i] = taken;
+        marks[i] = certified ? kReached | kCertified : confident ? kReached | kConfident : kReached;
+    }
+    [[nodiscard]] bool reached(std::size_t i) const noexcept { return marks[i] != 0; }
+    [[nodiscard]] bool certified(std::size_t i) const noexcept { return (marks[i] & kCertified) != 0; }
 };
 
 /// Records that one model classifies with the same settings. Records has size() and row(i).
@@ -38,71 +55,120 @@ struct Batch {
     const typename Query::Model& model;
     const typename Query::Settings& settings;
     Records records;
+    const Calibration* calibration = nullptr;
 
     [[nodiscard]] std::size_t size() const noexcept { return records.size(); }
     [[nodiscard]] std::size_t classes() const noexcept { return model.classes(); }
     void open(Query& query, std::size_t i) const { query.open(model, settings, records.row(i)); }
     /// Writes the present answer of record i.
     void write(Query& query, std::size_t i, const AnswerRows& out) const {
-        query.posterior(model, out.proba.subspan(i * classes(), classes()));
-        out.steps[i] = query.steps();
-        out.certified[i] = query.certified();
+        write_posterior(query, model, calibration, out.proba.subspan(i * classes(), classes()));
+        bool confident = false;
+        if constexpr (requires { query.confident(); }) confident = query.confident();
+        out.set(i, query.steps(), query.certified(), confident);
     }
 };
+
+/// Whether queries that were just opened can read the model together: advance_together(model, queries, steps, watch).
+template <typename Query>
+inline constexpr bool kTogether =
+    requires(const typename Query::Model& model, std::span<Query> queries, std::int64_t steps, StopWatch* watch) {
+        Query::advance_together(model, queries, steps, watch);
+    };
 
 /// Takes at most `steps` steps on each record.
 template <typename Batch>
 void answer_by_steps(const Batch& batch, std::int64_t steps, int threads, const AnswerRows& out) {
     using Query = typename Batch::Query;
     parallel_for(batch.size(), Query::kRecordsPerTask, threads, [&](std::size_t first, std::size_t last) {
-        Query query;
+        thread_local Query spare;
+        Borrowed borrowed(spare);
+        Query& query = *borrowed;
+        InterruptibleSteps steady;
         for (std::size_t i = first; i < last; ++i) {
             batch.open(query, i);
-            query.advance(batch.model, steps, nullptr);
+            steady.advance(query, batch.model, steps, nullptr);
             batch.write(query, i, out);
         }
+        constexpr std::int64_t kSmall = 4096;  // steps; the memory of longer queries is not worth keeping
+        if (query.steps() > kSmall) query = Query();
     });
 }
 
-/// Answers records first..last - 1 on one thread: group by group, each with its share of the time left; within a group
-/// all records advance in rounds.
-template <typename Batch>
-void answer_in_rounds(const Batch& batch, const Limits& limits, std::size_t first, std::size_t last,
-                      const AnswerRows& out) {
-    using Query = typename Batch::Query;
-    constexpr std::size_t kGroup = 256;
-    std::vector<Query> group(std::min(kGroup, last - first));
-    StopWatch watch(limits);
-    for (std::size_t start = first; start < last; start += kGroup) {
-        const std::size_t size = std::min(kGroup, last - start);
-        if (limits.timed()) {
-            const auto now = Clock::now();
-            const auto left = std::max(Clock::duration::zero(), limits.until - now);
-            const auto share = static_cast<double>(size) / static_cast<double>(last - start);
-            watch.restart(now + std::chrono::duration_cast<Clock::duration>(left * share));
-        }
-        for (std::size_t i = 0; i < size; ++i) batch.open(group[i], start + i);
-        for (bool going = true; going && !watch.due();) {
-            going = false;
-            for (std::size_t i = 0; i < size && !watch.due(); ++i) {
-                group[i].advance(batch.model,
-                                 std::min<std::int64_t>(Query::kRoundSteps, limits.steps - group[i].steps()), &watch);
-                going |= !group[i].certified() && group[i].steps() < limits.steps;
-            }
-        }
-        for (std::size_t i = 0; i < size; ++i) batch.write(group[i], start + i, out);
-    }
+/// Opens records first..last - 1 until the limits end, but all of the first `always` of the batch; returns how many.
+template <typename Batch, typename Queries>
+[[nodiscard]] std::size_t open_group(const Batch& batch, StopWatch& watch, std::size_t first, std::size_t last,
+                                     Queries& group, std::size_t always = kAlwaysReached) {
+    std::size_t opened = 0;
+    for (std::size_t i = first; i < last && (i < always || !watch.due()); ++i) batch.open(group[opened++], i);
+    return opened;
 }
 
-/// Answers every record within the limits. Steps are per record; a deadline and a flag bound the whole call: each
-/// thread gives its records equal shares of the time left, group by group, and within a group refines them in rounds.
+/// Answers records within a deadline or until a flag is set. Threads take groups of records; all records of a group
+/// advance together, in rounds, during the group's share of the time left. A thread that starts late, because the cores
+/// are busy, therefore costs all records alike and leaves none out.
+template <typename Batch>
+class GroupedAnswers {
+  public:
+    GroupedAnswers(const Batch& batch, const Limits& limits, int threads, const AnswerRows& out)
+        : batch_(batch), limits_(limits), workers_(static_cast<std::size_t>(thread_count(threads))), out_(out) {
+        group_ = std::clamp<std::size_t>((batch.size() + 2 * workers_ - 1) / (2 * workers_), 1, 256);
+    }
+
+    void run() {
+        parallel_for(workers_, 1, static_cast<int>(workers_), [&](std::size_t, std::size_t) { take_groups(); });
+    }
+
+  private:
+    using Query = typename Batch::Query;
+
+    void take_groups() {
+        active_.fetch_add(1, std::memory_order_relaxed);
+        std::vector<Query> group(group_);
+        StopWatch end(limits_), share(limits_);
+        InterruptibleSteps steady;
+        for (std::size_t first; (first = next_.fetch_add(group_, std::memory_order_relaxed)) < batch_.size();) {
+            const std::size_t last = std::min(batch_.size(), first + group_);
+            if (limits_.timed()) share.restart(end_of_share(last - first, batch_.size() - first));
+            const std::size_t size = open_group(batch_, end, first, last, group);
+            if constexpr (kTogether<Query>) {
+                Query::advance_together(batch_.model, std::span(group).first(size), limits_.steps, &share);
+                check_interrupts();
+            }
+            for (bool going = !kTogether<Query>; going && !share.due();) {
+                going = false;
+                for (std::size_t i = 0; i < size && !share.due(); ++i) {
+                    const auto round = std::min<std::int64_t>(Query::kRoundSteps, limits_.steps - group[i].steps());
+                    steady.advance(group[i], batch_.model, round, &share);
+                    going |= !group[i].certified() && group[i].steps() < limits_.steps;
+                }
+            }
+            for (std::size_t i = 0; i < size; ++i) batch_.write(group[i], first + i, out_);
+            if (size < last - first) return;
+        }
+    }
+
+    /// When the share of `records` ends, of the `left` records that no thread has finished yet.
+    [[nodiscard]] Clock::time_point end_of_share(std::size_t records, std::size_t left) const {
+        const auto now = Clock::now();
+        const double threads = static_cast<double>(active_.load(std::memory_order_relaxed));
+        const double part = std::min(1.0, threads * static_cast<double>(records) / static_cast<double>(left));
+        const auto time = std::max(Clock::duration::zero(), limits_.until - now);
+        return now + std::chrono::duration_cast<Clock::duration>(time * part);
+    }
+
+    const Batch& batch_;
+    const Limits& limits_;
+    std::size_t workers_, group_;
+    const AnswerRows& out_;
+    std::atomic<std::size_t> next_{0}, active_{0};  // the next record; threads that have started
+};
+
+/// Answers the records within the limits. Steps are per record; a deadline and a flag bound the whole call.
 template <typename Batch>
 void answer_batch(const Batch& batch, const Limits& limits, int threads, const AnswerRows& out) {
     if (!limits.interruptible()) return answer_by_steps(batch, limits.steps, threads, out);
-    const auto workers = static_cast<std::size_t>(thread_count(threads));
-    const std::size_t part = (batch.size() + workers - 1) / workers;
-    parallel_for(batch.size(), part, threads,
-                 [&](std::size_t first, std::size_t last) { answer_in_rounds(batch, limits, first, last, out); });
+    GroupedAnswers<Batch>(batch, limits, threads, out).run();
 }
 
 /// Calls visit(query, record, stage) after each of `stages` steps (ascending) on each record.
@@ -111,10 +177,11 @@ void visit_stages(const Batch& batch, std::span<const std::int64_t> stages, int 
     using Query = typename Batch::Query;
     parallel_for(batch.size(), Query::kRecordsPerTask, threads, [&](std::size_t first, std::size_t last) {
         Query query;
+        InterruptibleSteps steady;
         for (std::size_t i = first; i < last; ++i) {
             batch.open(query, i);
             for (std::size_t s = 0; s < stages.size(); ++s) {
-                query.advance(batch.model, stages[s] - query.steps(), nullptr);
+                steady.advance(query, batch.model, stages[s] - query.steps(), nullptr);
                 visit(query, i, s);
             }
         }
@@ -127,7 +194,7 @@ void answer_batch_in_stages(const Batch& batch, std::span<const std::int64_t> st
                             std::span<double> out) {
     const std::size_t classes = batch.classes();
     visit_stages(batch, stages, threads, [&](typename Batch::Query& query, std::size_t i, std::size_t s) {
-        query.posterior(batch.model, out.subspan((i * stages.size() + s) * classes, classes));
+        write_posterior(query, batch.model, batch.calibration, out.subspan((i * stages.size() + s) * classes, classes));
     });
 }
 

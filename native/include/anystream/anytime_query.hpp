@@ -4,11 +4,13 @@
 // the model that the query was opened on. One thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "anystream/parallel.hpp"
 #include "anystream/stop.hpp"
 
 namespace anystream {
@@ -48,6 +50,44 @@ std::int64_t advance_stepwise(Query& query, const typename Query::Model& model, 
     while (taken < steps && (watch == nullptr || !watch->due()) && query.step(model)) ++taken;
     return taken;
 }
+
+/// Whether taking steps in portions equals taking them at once. Not for a query whose `advance` looks at the whole
+/// request, as one with `ask` does: it must then be short.
+template <typename Query>
+inline constexpr bool kDivisible = !requires(Query query, std::int64_t steps) { query.ask(steps); };
+
+/// Advances queries in portions between which signals can end the work, however many steps one record may take.
+class InterruptibleSteps {
+  public:
+    /// The same as query.advance(model, steps, watch), but for what check_interrupts throws.
+    template <typename Query>
+    std::int64_t advance(Query& query, const typename Query::Model& model, std::int64_t steps, StopWatch* watch) {
+        std::int64_t taken = 0;
+        while (taken < steps) {
+            const std::int64_t wanted = kDivisible<Query> ? std::min(steps - taken, portion_ - since_check_) : steps;
+            const std::int64_t now = query.advance(model, wanted, watch);
+            taken += now;
+            since_check_ += now;
+            if (since_check_ >= portion_) check();
+            if (now < wanted) break;
+        }
+        return taken;
+    }
+
+  private:
+    void check() {
+        const auto now = Clock::now();
+        if (now - last_check_ < kShort) portion_ *= 2;
+        if (now - last_check_ > kLong && portion_ > 1) portion_ /= 2;
+        last_check_ = now;
+        since_check_ = 0;
+        check_interrupts();
+    }
+
+    static constexpr std::chrono::microseconds kShort{500}, kLong{4000};  // of a portion
+    std::int64_t portion_ = 8, since_check_ = 0;                          // steps
+    Clock::time_point last_check_ = Clock::now();
+};
 
 /// Takes steps until the limits end it; returns how many.
 template <AnytimeQuery Query>

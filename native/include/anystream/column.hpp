@@ -16,6 +16,8 @@
 #include <variant>
 #include <vector>
 
+#include "anystream/growing_array.hpp"
+
 namespace anystream {
 
 /// Const members may run concurrently; members that change it may not run concurrently with any other.
@@ -23,7 +25,7 @@ template <typename T>
 class Column {
   public:
     Column() = default;
-    explicit Column(std::vector<T> own) : own_(std::move(own)) {}
+    explicit Column(std::span<const T> values) : own_(values) {}
     /// Borrows `values`, which live as long as `owner`; `mapped` if they lie in a file rather than in memory.
     Column(std::span<const T> values, std::shared_ptr<const void> owner, bool mapped)
         : borrowed_(values), owner_(std::move(owner)), mapped_(mapped) {}
@@ -39,7 +41,7 @@ class Column {
     }
 
     /// The values, to be changed; borrowed ones are copied first.
-    [[nodiscard]] std::vector<T>& own() {
+    [[nodiscard]] GrowingArray<T>& own() {
         if (owner_) {
             own_.assign(borrowed_.begin(), borrowed_.end());
             owner_.reset();
@@ -50,7 +52,7 @@ class Column {
     }
 
   private:
-    std::vector<T> own_;
+    GrowingArray<T> own_;
     std::span<const T> borrowed_;
     std::shared_ptr<const void> owner_;
     bool mapped_ = false;

@@ -15,9 +15,15 @@ namespace anystream {
 /// The number of threads to use for a request: 0 is one per core; never more than there are cores.
 [[nodiscard]] int thread_count(int requested) noexcept;
 
-/// Sets a function that the caller of parallel_for calls between its chunks, such as one that handles signals. What it
-/// throws ends the loop. Call it once, when the library is loaded.
-void set_check_between_chunks(void (*check)()) noexcept;
+/// Sets the function that handles signals, such as Ctrl-C, and throws if one is to end the work. It is called often,
+/// and never by a helper of parallel_for. Call it once, when the library is loaded.
+void set_signal_check(void (*check)()) noexcept;
+
+/// Ends long work early: throws what the signal check throws or, in a helper of parallel_for, once another thread of
+/// the loop has thrown. parallel_for calls it before every chunk; longer work between calls it every millisecond or so.
+/// It reads the clock. A signal handler may use the library: what it could use as well, such as a thread_local, must
+/// not be in use.
+void check_interrupts();
 
 /// Calls body(first, last) for every chunk of [0, size). After the first exception no further chunk is taken; it is
 /// rethrown here once no thread works on a chunk.

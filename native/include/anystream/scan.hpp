@@ -106,6 +106,8 @@ class BlockStore {
     void swap(std::size_t i, std::size_t j);
     /// Vector i of the result is vector order[i] of this.
     [[nodiscard]] BlockStore permuted(std::span<const std::int64_t> order) const;
+    /// A store without vectors in the frame of this one, which it keeps while vectors of this one are appended.
+    [[nodiscard]] BlockStore empty_copy() const;
     /// Adds dimensions at the end, missing in all vectors so far. Not for mixed stores.
     void add_features(std::size_t dimensions);
 
@@ -139,6 +141,7 @@ class BlockStore {
     std::size_t categorical_;
     std::size_t size_ = 0;
     std::size_t framed_size_ = 0;  // vectors when origin and scale were last chosen
+    std::vector<double> sums_;     // of choose_frame, reserved
     Column<double> rows_, origin_, scale_;
     Column<std::uint32_t> blocks_;
     Column<float> slack_;

@@ -2,31 +2,39 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <vector>
 
+#include "anystream/borrowed.hpp"
 #include "anystream/parallel.hpp"
 
 namespace anystream::bayes_tree {
 
 namespace {
 
-constexpr std::size_t kGroup = 32;  // records that are refined in rounds together: their frontiers fit a cache
+constexpr std::size_t kGroup = 32;         // records that are refined in rounds together: their frontiers fit a cache
+constexpr std::size_t kQuickClasses = 64;  // up to so many a record is opened in a few microseconds
 constexpr std::size_t kMaxGroupClasses = 2048;  // with more classes the frontiers of one record fill it
 
 /// Answers at most kGroup records within the limits, all of them open at once: they advance together, in rounds.
 void answer_group(const ForestBatch& batch, const Limits& limits, std::size_t first, std::size_t last,
                   const AnswerRows& out) {
-    thread_local std::vector<Query> group(kGroup);
+    thread_local std::vector<Query> spare;
+    Borrowed borrowed(spare);
+    std::vector<Query>& group = *borrowed;
+    if (group.size() < kGroup) group.resize(kGroup);
     StopWatch watch(limits);
-    const std::size_t size = last - first;
-    for (std::size_t i = 0; i < size; ++i) batch.open(group[i], first + i);
+    InterruptibleSteps steady;
+    // If another thread starts too late, this one begins with its records after the deadline: they are few and quick.
+    const std::size_t always = batch.classes() <= kQuickClasses ? batch.size() : kAlwaysReached;
+    const std::size_t size = open_group(batch, watch, first, last, group, always);
     // Later rounds are longer, a quarter of what was done: fewer changes from record to record, and still even.
     std::int64_t goal = 0;
     for (bool going = true; going && goal < limits.steps && !watch.due();) {
         goal = std::min(limits.steps, goal + std::max(Query::kRoundSteps, goal / 4));
         going = false;
         for (std::size_t i = 0; i < size; ++i) {
-            group[i].advance(batch.model, goal - group[i].steps(), &watch);
+            steady.advance(group[i], batch.model, goal - group[i].steps(), &watch);
             going |= !group[i].certified();
         }
     }
@@ -51,8 +59,8 @@ class Passes {
             for (std::int64_t goal = 4 * Query::kRoundSteps; !pass(goal, false);) goal *= 4;
             return;
         }
-        const std::int64_t reached = *std::min_element(out_.steps.begin(), out_.steps.end());
-        if (affordable(batch_.size()) >= reached + std::max(Query::kRoundSteps, reached / 4))
+        const std::int64_t least = least_steps_.load(std::memory_order_relaxed);
+        if (affordable(batch_.size()) >= least + std::max(Query::kRoundSteps, least / 4))
             pass(Limits::kUnlimited, false);
     }
 
@@ -79,53 +87,95 @@ class Passes {
     }
 
     /// Every record to `goal` steps, or as deep as the time left allows. True if all are finished or the
-    /// limits ended the pass.
+    /// limits ended the pass: then no thread takes a further chunk.
     bool pass(std::int64_t goal, bool first) {
-        std::atomic<std::size_t> waiting{batch_.size()};
+        std::atomic<std::size_t> next{0};
         std::atomic<bool> finished{true}, stopped{false};
-        parallel_for(batch_.size(), kChunk, threads_, [&](std::size_t begin, std::size_t end) {
-            thread_local Query query;
+        least_steps_.store(Limits::kUnlimited, std::memory_order_relaxed);
+        parallel_for(static_cast<std::size_t>(threads_), 1, threads_, [&](std::size_t, std::size_t) {
+            thread_local Query spare;
+            Borrowed borrowed(spare);
             StopWatch watch(limits_);
-            const auto started = Clock::now();
-            std::int64_t depth = goal;
-            if (limits_.timed()) {
-                depth = affordable(waiting.fetch_sub(end - begin, std::memory_order_relaxed));
-                if (first) depth = first_depth(depth);
+            while (!stopped.load(std::memory_order_relaxed)) {
+                const std::size_t begin = next.fetch_add(kChunk, std::memory_order_relaxed);
+                if (begin >= batch_.size()) return;
+                std::int64_t depth = goal;
+                if (limits_.timed()) {
+                    depth = affordable(batch_.size() - begin);
+                    if (first) depth = first_depth(depth);
+                }
+                depth = std::min(depth, limits_.steps);
+                const std::size_t end = std::min(batch_.size(), begin + kChunk);
+                if (!pass_chunk(*borrowed, watch, begin, end, depth, first))
+                    finished.store(false, std::memory_order_relaxed);
+                if (watch.due()) stopped.store(true, std::memory_order_relaxed);
             }
-            depth = std::min(depth, limits_.steps);
-            std::int64_t steps = 0;
-            for (std::size_t i = begin; i < end; ++i) {
-                if (!first && (out_.certified[i] != 0 || out_.steps[i] >= depth || watch.due())) continue;
+        });
+        return finished.load(std::memory_order_relaxed) || stopped.load(std::memory_order_relaxed);
+    }
+
+    /// Records begin..end - 1 to `depth` steps, or until the limits end. True if all are finished.
+    bool pass_chunk(Query& query, StopWatch& watch, std::size_t begin, std::size_t end, std::int64_t depth,
+                    bool first) {
+        InterruptibleSteps steady;
+        const auto started = Clock::now();
+        std::int64_t steps = 0, least = Limits::kUnlimited;
+        bool finished = true;
+        for (std::size_t i = begin; i < end; ++i) {
+            const bool ended = watch.due();
+            if (first ? !ended || i < kAlwaysReached : !ended && !out_.certified(i) && out_.steps[i] < depth) {
                 batch_.open(query, i);
-                query.advance(batch_.model, depth, &watch);
+                steady.advance(query, batch_.model, depth, &watch);
                 steps += query.steps() + kOpening;
                 if (first || query.steps() > out_.steps[i]) batch_.write(query, i, out_);
             }
-            for (std::size_t i = begin; i < end; ++i)
-                if (out_.certified[i] == 0 && out_.steps[i] < limits_.steps)
-                    finished.store(false, std::memory_order_relaxed);
-            if (watch.due()) stopped.store(true, std::memory_order_relaxed);
-            steps_.fetch_add(steps, std::memory_order_relaxed);
-            nanoseconds_.fetch_add((Clock::now() - started).count(), std::memory_order_relaxed);
-        });
-        return finished.load(std::memory_order_relaxed) || stopped.load(std::memory_order_relaxed);
+            finished &= out_.reached(i) && (out_.certified(i) || out_.steps[i] >= limits_.steps);
+            least = std::min(least, out_.steps[i]);
+        }
+        steps_.fetch_add(steps, std::memory_order_relaxed);
+        nanoseconds_.fetch_add((Clock::now() - started).count(), std::memory_order_relaxed);
+        for (std::int64_t seen = least_steps_.load(std::memory_order_relaxed); least < seen;)
+            if (least_steps_.compare_exchange_weak(seen, least, std::memory_order_relaxed)) break;
+        return finished;
     }
 
     const ForestBatch& batch_;
     const Limits& limits_;
     int threads_;
     const AnswerRows& out_;
-    std::atomic<std::int64_t> steps_{0}, nanoseconds_{0};
+    std::atomic<std::int64_t> steps_{0}, nanoseconds_{0};        // of all passes so far
+    std::atomic<std::int64_t> least_steps_{Limits::kUnlimited};  // of a record in the last pass
 };
 
 }  // namespace
 
-std::span<const double> in_tree_space(const Metric* metric, std::span<const double> record) {
+TreeRecord in_tree_space(const Metric* metric, std::span<const double> record) {
     if (metric == nullptr) return record;
-    thread_local std::vector<double> mapped;
-    mapped.resize(record.size());
+    thread_local std::vector<double> mapped, directions;
+    thread_local std::vector<std::int32_t> missing;
+    const std::size_t d = record.size();
+    mapped.resize(d);
     metric->apply(record.data(), mapped.data());
-    return mapped;
+    if (metric->matrix.empty()) return std::span<const double>(mapped);
+    missing.clear();
+    directions.clear();
+    for (std::size_t j = 0; j < d; ++j) {
+        if (!std::isnan(record[j])) continue;
+        missing.push_back(static_cast<std::int32_t>(j));
+        const double* const row = metric->matrix.data() + j * d;
+        directions.insert(directions.end(), row, row + d);
+    }
+    return {mapped, directions, missing};
+}
+
+void log2_scores_in_stages(const ForestBatch& batch, std::span<const std::int64_t> stages, int threads,
+                           const ScoreRows& out) {
+    const std::size_t classes = batch.classes();
+    visit_stages(batch, stages, threads, [&](Query& query, std::size_t i, std::size_t s) {
+        query.log2_scores(batch.model, out.scores.subspan((i * stages.size() + s) * classes, classes),
+                          out.votes.subspan(i * classes, classes));
+        out.exhausted[i * stages.size() + s] = query.exhausted();
+    });
 }
 
 void answer(const ForestBatch& batch, const Limits& limits, int threads, const AnswerRows& out) {

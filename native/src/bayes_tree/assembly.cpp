@@ -49,6 +49,7 @@ Forest::Forest(ForestSettings settings, std::size_t dimensions)
       high_(std::vector<double>(dimensions, -kInfinity)),
       spread_(std::vector<double>(dimensions, 1.0)),
       assembled_at_(std::vector<std::int64_t>(1, 0)),
+      learned_(std::vector<std::int64_t>(2, 0)),
       refreshed_(std::vector<std::int64_t>(2, 0)),
       free_runs_(std::vector<std::int64_t>(kRunSizes, -1)) {
     measure_kernels();
@@ -89,9 +90,12 @@ void Forest::record_in_z(std::int32_t record, std::span<double> z, std::span<dou
 }
 
 void Forest::measure() {
+    links_.known = raw_boxes_.known = false;
     measure_classes();
     measure_scale();
     measure_kernels();
+    learned_.own()[1] = learned();
+    second_.known = false;
 }
 
 /// Counts, means, scatters and ranges of the values that are present, by class and of all.
@@ -132,17 +136,18 @@ void Forest::measure_classes() {
     }
 }
 
+void Forest::widen(const double* x, double* low, double* high) const noexcept {
+    for (std::size_t j = 0; j < dimensions_; ++j) {
+        if (std::isnan(x[j])) continue;
+        low[j] = std::min(low[j], x[j]);
+        high[j] = std::max(high[j], x[j]);
+    }
+}
+
 void Forest::widen_ranges(const double* x, std::size_t point_class) {
-    const auto widen = [&](double* low, double* high) {
-        for (std::size_t j = 0; j < dimensions_; ++j) {
-            if (std::isnan(x[j])) continue;
-            low[j] = std::min(low[j], x[j]);
-            high[j] = std::max(high[j], x[j]);
-        }
-    };
-    widen(low_.own().data(), high_.own().data());
-    if (range_rows() == 0) return;
-    widen(class_low_.own().data() + point_class * dimensions_, class_high_.own().data() + point_class * dimensions_);
+    const std::size_t row = point_class * dimensions_;
+    widen(x, low_.own().data(), high_.own().data());
+    if (range_rows() > 0) widen(x, class_low_.own().data() + row, class_high_.own().data() + row);
 }
 
 /// The moments of all data from those of the classes, and the shift and the scale that standardise them.
@@ -202,10 +207,30 @@ void Forest::measure_kernels() {
     for (std::size_t row = 0; row < kernel_rows(); ++row) measure_kernel(row);
 }
 
+/// The range of a class in z. That of a tree follows the records that leave a window at once.
+double Forest::class_range(std::size_t c, std::size_t j) const noexcept {
+    if (links_.known) {
+        if (class_root_[c] < 0) return 0.0;
+        const float* const box = node_box(static_cast<std::size_t>(class_root_[c]));
+        if (!std::isnan(box[0])) return static_cast<double>(box[dimensions_ + j]) - static_cast<double>(box[j]);
+    }
+    const std::size_t k = c * dimensions_ + j;
+    return class_high_[k] >= class_low_[k] ? (class_high_[k] - class_low_[k]) / scale_[j] : 0.0;
+}
+
+double Forest::mean_class_size() const noexcept {
+    std::size_t known = 0;
+    for (std::size_t c = 0; c < classes(); ++c) known += class_count_[c] > 0 ? 1 : 0;
+    return known == 0 ? 1.0 : static_cast<double>(records()) / static_cast<double>(known);
+}
+
 void Forest::measure_kernel(std::size_t row) {
     const std::size_t d = dimensions_;
     float* const precision = kernel_precision_.own().data() + row * d;
-    const auto size = static_cast<double>(shares_kernel() ? 1 : std::max<std::int64_t>(1, class_count_[row]));
+    // A single record has no range and no deviation: until a second one comes, the class has those of all data, and the
+    // average size of a class.
+    const bool lone = !shares_kernel() && class_count_[row] < 2;
+    const double size = shares_kernel() ? 1.0 : lone ? mean_class_size() : static_cast<double>(class_count_[row]);
     const auto dimensions = static_cast<double>(d);
     const double haerdle = std::pow(4.0 / ((dimensions + 2.0) * size), 1.0 / (dimensions + 4.0));
     Log2Product product;
@@ -213,10 +238,11 @@ void Forest::measure_kernel(std::size_t row) {
         const std::size_t k = row * d + j;
         double variance = settings_.alpha * spread_[j];   // Eq. 19: alpha times the variance of all data
         if (settings_.bandwidth == Bandwidth::langley) {  // Eq. 18
-            const double range = class_high_[k] >= class_low_[k] ? (class_high_[k] - class_low_[k]) / scale_[j] : 0.0;
+            const double range = lone ? (varies(j) ? (high_[j] - low_[j]) / scale_[j] : 0.0) : class_range(row, j);
             variance = range * range / size;
         } else if (settings_.bandwidth == Bandwidth::haerdle) {  // Eq. 17
-            const double spread = class_observed_[k] > 0.0 ? class_scatter_[k] / class_observed_[k] : 0.0;
+            const double observed = lone ? observed_[j] : class_observed_[k];
+            const double spread = observed > 0.0 ? (lone ? scatter_[j] : class_scatter_[k]) / observed : 0.0;
             variance = haerdle * haerdle * spread / (scale_[j] * scale_[j]);
         }
         precision[j] = static_cast<float>(1.0 / std::sqrt(std::max(variance, kVarianceFloor * spread_[j])));
@@ -285,6 +311,7 @@ void Forest::widen_box(std::size_t node, std::int32_t record, std::span<const do
 
 void Forest::write_lane(const NodeHead& head, float* at, std::size_t lane, std::int32_t child,
                         std::size_t point_class) {
+    if (trained(child) && restore_trained(head, at, lane, child)) return;
     const std::size_t d = dimensions_, lanes = head.lanes();
     const float* kernel = kernel_precision(point_class);
     const std::span<double> record = scratch_.lane;
@@ -334,6 +361,7 @@ void Forest::write_node(std::size_t node, std::span<const std::int32_t> children
         write_bits(at + head.floats(dimensions_) - head.lanes() + lane, kNothing);
     for (std::size_t lane = 0; lane < children.size(); ++lane)
         write_lane(head, at, lane, children[lane], static_cast<std::size_t>(node_class_[node]));
+    follow(node, children);
     head_.own()[node] = head.marked(has_covariances(children)).packed();
 }
 
@@ -344,7 +372,7 @@ void Forest::write_root(std::size_t point_class) {
     const std::int32_t root = class_root_[point_class];
     if (root == kNothing)
         write_bits(at + head.floats(dimensions_) - head.lanes() + lane, kNothing);
-    else
+    else if (!trained(root))
         write_lane(head, at, lane, root, point_class);
 }
 
@@ -354,6 +382,7 @@ void Forest::assemble(const std::vector<TreeShape>& shapes) {
     std::vector<std::size_t> first_node(shapes.size() + 1, 0);
     for (std::size_t c = 0; c < shapes.size(); ++c) first_node[c + 1] = first_node[c] + shapes[c].nodes();
     const std::size_t nodes = first_node.back();
+    links_.known = raw_boxes_.known = false;
 
     // Entries number the nodes of their own tree; shift them to the numbers in the forest.
     const auto children_of = [&](std::size_t c, std::size_t i) {
@@ -398,9 +427,10 @@ void Forest::assemble(const std::vector<TreeShape>& shapes) {
     }
     root_blob_.own().assign(root_floats(), 0.0F);
     for (std::size_t c = 0; c < classes(); ++c) write_root(c);
-    assembled_at_.own()[0] = static_cast<std::int64_t>(records());
+    assembled_at_.own()[0] = learned();
     refreshed_.own().assign(2, 0);
     free_runs_.own().assign(kRunSizes, -1);
+    scratch_.trained.clear();
     height_ = measured_height();
     measure_covariances();
 }

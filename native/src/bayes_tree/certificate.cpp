@@ -174,6 +174,25 @@ void Certificate::set_sums(std::vector<Sums> sums) {
     for (std::size_t c = 0; c < sums_.size(); ++c) renew_keys(c);
 }
 
+bool Certificate::agrees_with(std::span<const Sums> others) const noexcept {
+    constexpr double kSame = 1e-3;      // relative to the upper sum: powers of two in single precision, another origin
+    constexpr double kLost = 1e-9;      // relative to the peak: more than additions and subtractions lose
+    constexpr double kMaxApart = 1000;  // of the logarithms
+    for (std::size_t c = 0; c < sums_.size(); ++c) {
+        const Sums &now = sums_[c], &other = others[c];
+        if (!std::isfinite(other.lower) || !std::isfinite(other.peak) || !(other.upper >= 0.0) ||
+            !(other.upper <= other.peak) || other.origin != std::floor(other.origin))
+            return false;
+        if (now.peak == 0.0 && other.peak == 0.0) continue;
+        const double apart = other.origin - now.origin;
+        if (!(std::abs(apart) <= kMaxApart)) return false;
+        const double scale = std::exp2(apart), allowed = kSame * now.upper + kLost * other.peak * scale;
+        if (!(std::abs(other.lower * scale - now.lower) <= allowed)) return false;
+        if (!(std::abs(other.upper * scale - now.upper) <= allowed)) return false;
+    }
+    return true;
+}
+
 Scaled Certificate::lower(std::size_t c) const noexcept {
     return Scaled::of((sums_[c].lower - kSlack * sums_[c].peak) * (1.0 - kMargin), sums_[c].origin);
 }

@@ -131,9 +131,9 @@ Blocks search_blocks(std::span<const double> covariance, std::size_t d, std::siz
     return blocks;
 }
 
-void shrink(std::span<double> covariance, std::span<const double> variance, double records) {
+void shrink(std::span<double> covariance, std::span<const double> variance, double records, double strength) {
     const std::size_t d = variance.size();
-    const auto a = static_cast<double>(d);
+    const double a = strength * static_cast<double>(d);
     const double kept = 1.0 - std::max(kMinShrinkage, a / (a + records));
     for (std::size_t i = 0; i < d; ++i)
         for (std::size_t j = 0; j < d; ++j) covariance[i * d + j] = i == j ? variance[i] : kept * covariance[i * d + j];

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <numbers>
+#include <numeric>
 
 #include "anystream/bayes_tree/kernels.hpp"
 
@@ -138,7 +139,104 @@ const char* CovarianceTable::flaw(std::size_t nodes, std::size_t dimensions, std
     return nullptr;
 }
 
-void RootModel::log2_joint(const double* x, std::span<double> out) const {
+namespace {
+
+constexpr double kMaxMarginalWork = 8e6;  // products, a few milliseconds, for the root model of one incomplete record
+
+/// out = W z; z has 8 values per panel, and so has out.
+void multiply_panels(const float* values, std::size_t panels, const double* z, double* out) noexcept {
+    for (std::size_t p = 0; p < panels; ++p) {
+        double* const rows = out + p * kPanelRows;
+        std::fill_n(rows, kPanelRows, 0.0);
+        for (std::size_t j = 0; j < (p + 1) * kPanelRows; ++j, values += kPanelRows)
+            for (std::size_t i = 0; i < kPanelRows; ++i) rows[i] += static_cast<double>(values[i]) * z[j];
+    }
+}
+
+/// A Gaussian with the factor W at the distance z from its mean, with the rows of `directions` integrated out:
+/// |W z|^2 - |L^-1 v|^2 for v = R^T W z, R = W directions^T and L L^T = R^T R; and log2 |L|.
+class Marginal {
+  public:
+    Marginal(std::span<const double> directions, std::size_t dimensions)
+        : directions_(directions),
+          d_(dimensions),
+          width_(panels_of(dimensions) * kPanelRows),
+          missing_(directions.size() / dimensions),
+          padded_(width_),
+          distance_(width_),
+          rotated_(missing_ * width_),
+          gram_(missing_ * missing_),
+          solved_(missing_) {}
+
+    struct Result {
+        double exponent, log2_determinant;
+    };
+    Result of(const float* values, const double* z) {
+        const auto product = [&](const double* from, double* to) {
+            std::copy_n(from, d_, padded_.begin());
+            multiply_panels(values, width_ / kPanelRows, padded_.data(), to);
+        };
+        const auto dot = [&](const double* a, const double* b) { return std::inner_product(a, a + width_, b, 0.0); };
+        product(z, distance_.data());
+        for (std::size_t s = 0; s < missing_; ++s) product(directions_.data() + s * d_, &rotated_[s * width_]);
+        for (std::size_t s = 0; s < missing_; ++s)
+            for (std::size_t t = 0; t <= s; ++t)
+                gram_[s * missing_ + t] = dot(&rotated_[s * width_], &rotated_[t * width_]);
+        Result found{dot(distance_.data(), distance_.data()), 0.0};
+        if (!cholesky(gram_.data(), missing_, missing_)) return {std::numeric_limits<double>::quiet_NaN(), 0.0};
+        for (std::size_t s = 0; s < missing_; ++s) {
+            double value = dot(&rotated_[s * width_], distance_.data());
+            for (std::size_t t = 0; t < s; ++t) value -= gram_[s * missing_ + t] * solved_[t];
+            solved_[s] = value / gram_[s * missing_ + s];
+            found.exponent -= solved_[s] * solved_[s];
+            found.log2_determinant += std::log2(gram_[s * missing_ + s]);
+        }
+        found.exponent = std::max(found.exponent, 0.0);
+        return found;
+    }
+
+  private:
+    std::span<const double> directions_;
+    std::size_t d_, width_, missing_;
+    std::vector<double> padded_, distance_, rotated_, gram_, solved_;
+};
+
+}  // namespace
+
+/// The same for an incomplete record.
+bool RootModel::log2_marginal(const TreeRecord& record, std::span<double> out) const {
+    const std::size_t d = shift.size();
+    std::vector<double> at(d), directions, z(d);
+    for (std::size_t j = 0; j < d; ++j) {
+        at[j] = std::clamp((record.x[j] - shift[j]) / scale[j], -kMaxZ, kMaxZ);
+        if (!std::isnan(record.x[j])) continue;
+        at[j] = 0.0;
+        directions.resize(directions.size() + d, 0.0);
+        directions[directions.size() - d + j] = 1.0;
+    }
+    for (std::size_t k = 0; k < record.directions.size(); ++k)
+        directions.push_back(record.directions[k] / scale[k % d]);
+    const double columns = static_cast<double>(directions.size() / d + 1);
+    if (columns * static_cast<double>(classes() * d) * (0.5 * static_cast<double>(d) + columns) > kMaxMarginalWork)
+        return false;
+    Marginal marginal(directions, d);
+    const std::size_t floats = full_panel_values(d);
+    for (std::size_t c = 0; c < classes(); ++c) {
+        for (std::size_t j = 0; j < d; ++j) z[j] = at[j] - static_cast<double>(mean[c * d + j]);
+        const auto [exponent, log2_determinant] = marginal.of(values.data() + c * floats, z.data());
+        if (std::isnan(exponent)) return false;
+        const double log2_density =
+            static_cast<double>(log2_norm[c]) - log2_determinant - 0.5 * std::numbers::log2e * exponent;
+        out[c] = std::max(log2_density, -1e30);
+    }
+    return true;
+}
+
+bool RootModel::log2_joint(const TreeRecord& record, std::span<double> out) const {
+    const double* const x = record.x.data();
+    if (!record.missing_axes.empty() ||
+        std::any_of(x, x + shift.size(), [](double value) { return std::isnan(value); }))
+        return log2_marginal(record, out);
     const std::size_t d = shift.size(), panels = panels_of(d);
     thread_local std::vector<float> at, z;
     thread_local std::vector<std::int32_t> first;
@@ -154,6 +252,7 @@ void RootModel::log2_joint(const double* x, std::span<double> out) const {
         const float exponent = kernels().panel_exponent(z.data(), values.data() + c * floats, first.data(), panels);
         out[c] = std::max(static_cast<double>(log2_norm[c]) - kHalfLog2E * static_cast<double>(exponent), -1e30);
     }
+    return true;
 }
 
 const char* RootModel::flaw(std::size_t classes_now, std::size_t dimensions) const noexcept {

@@ -81,9 +81,10 @@ void require(bool holds, Fault&& fault) {
 
 void Forest::build(std::span<const double> points, std::span<const std::int32_t> point_class, std::size_t class_total,
                    const Building& how) {
-    points_ = Column<double>(std::vector<double>(points.begin(), points.end()));
-    point_class_ = Column<std::int32_t>(std::vector<std::int32_t>(point_class.begin(), point_class.end()));
+    points_ = Column<double>(points);
+    point_class_ = Column<std::int32_t>(point_class);
     class_count_.own().assign(class_total, 0);
+    learned_.own()[0] = static_cast<std::int64_t>(records());
     measure();
 
     std::vector<std::vector<std::int32_t>> members(class_total);
@@ -119,6 +120,9 @@ TreeShape Forest::construct(std::span<const std::int32_t> members, std::size_t c
     options.kernel_variance = spare;
     options.stop = how.stop;
     options.placed = how.placed;
+    options.sample_size = how.sample_size;
+    options.all_groups = how.all_groups;
+    options.tolerance = how.tolerance;
     TreeShape tree = construction_function(how.construction)({z, d}, options);
     for (auto& entry : tree.entry)
         if (entry < 0) entry = ~members[static_cast<std::size_t>(~entry)];
@@ -129,6 +133,7 @@ void Forest::insert_all() {
     assemble(std::vector<TreeShape>(classes()));
     std::fill(class_root_.own().begin(), class_root_.own().end(), kNothing);
     for (std::size_t i = 0; i < records(); ++i) {
+        check_interrupts();
         reserve(1, classes());
         insert_into_tree(static_cast<std::int32_t>(i));
     }
@@ -157,7 +162,7 @@ void Forest::add_features(std::size_t dimensions) {
     std::vector<double> wider(records() * dimensions, std::numeric_limits<double>::quiet_NaN());
     for (std::size_t i = 0; i < records(); ++i)
         std::copy_n(points_.data() + i * dimensions_, dimensions_, wider.data() + i * dimensions);
-    points_ = Column<double>(std::move(wider));
+    points_ = Column<double>(wider);
     shift_.own().resize(dimensions, 0.0);
     scale_.own().resize(dimensions, 1.0);
     dimensions_ = dimensions;
@@ -175,7 +180,7 @@ Forest Forest::merged(std::span<const Forest* const> parts, std::span<const std:
     for (std::size_t p = 0; p < parts.size(); ++p) {
         const auto first_record = static_cast<std::int32_t>(whole.records());
         auto& points = whole.points_.own();
-        points.insert(points.end(), parts[p]->points_.view().begin(), parts[p]->points_.view().end());
+        points.append(parts[p]->points_.view().begin(), parts[p]->points_.view().end());
         for (const std::int32_t c : parts[p]->point_class_.view())
             whole.point_class_.own().push_back(class_maps[p][static_cast<std::size_t>(c)]);
         auto shapes = parts[p]->shapes();
@@ -190,6 +195,7 @@ Forest Forest::merged(std::span<const Forest* const> parts, std::span<const std:
         }
     }
     whole.class_count_.own().assign(class_total, 0);
+    whole.learned_.own()[0] = static_cast<std::int64_t>(whole.records());
     whole.measure();
     std::vector<TreeShape> joined;
     for (std::size_t c = 0; c < class_total; ++c)
@@ -233,8 +239,10 @@ void Forest::check_sizes() const {
     expect("node_scatter", node_scatter_.size(), k * d);
     expect("node_box", node_box_.size(), 2 * k * d);
     expect("assembled_at", assembled_at_.size(), 1);
+    expect("learned", learned_.size(), 2);
     expect("refreshed", refreshed_.size(), 2);
     expect("free_runs", free_runs_.size(), kRunSizes);
+    check_window();
     const char* const covariance_flaw = covariance_.flaw(k, d, covariance_values(d, block_limit()));
     require(covariance_flaw == nullptr, [&] { return std::string(covariance_flaw); });
     const char* const root_model_flaw = root_model_.flaw(m, d);
@@ -243,6 +251,15 @@ void Forest::check_sizes() const {
         require(scale_[j] > 0.0 && std::isfinite(scale_[j]) && std::isfinite(shift_[j]) && spread_[j] > 0.0, [&] {
             return std::string("the scale of feature " + std::to_string(j) + " is " + std::to_string(scale_[j]));
         });
+}
+
+void Forest::check_window() const {
+    const auto n = static_cast<std::int64_t>(records());
+    const std::int64_t window = settings_.window, since = learned() - learned_[1];
+    require(window == 0 ? learned() == n : n == std::min(learned(), window),
+            [&] { return std::string("it has another number of records than it learned"); });
+    require(learned_[1] >= 0 && since >= 0 && (since == 0 || (window > 0 && next_visit() >= learned() - n)),
+            [&] { return std::string("its moments were measured in another order"); });
 }
 
 void Forest::check_heads() const {
@@ -296,6 +313,10 @@ void Forest::check() const {
             } else {
                 require(static_cast<std::size_t>(node_class_[i]) == c,
                         [&] { return std::string("node " + std::to_string(i) + " is in the tree of another class"); });
+                require(node_count_[i] >= 2 && static_cast<std::uint64_t>(node_count_[i]) <= records(), [&] {
+                    return std::string("node " + std::to_string(i) + " counts " + std::to_string(node_count_[i]) +
+                                       " records");
+                });
                 for (const std::int32_t child : children(i)) stack.push_back(child);
             }
         }
@@ -348,7 +369,7 @@ void Forest::check_boxes() const {
 }
 
 std::size_t Forest::own_bytes() const {
-    return sizeof(Forest) + column_bytes(*this);
+    return sizeof(Forest) + column_bytes(*this) + raw_boxes_.corners.capacity() * sizeof(double);
 }
 
 NamedColumns Forest::columns() {
@@ -380,6 +401,7 @@ NamedColumns Forest::columns() {
                      {"node_scatter", &node_scatter_},
                      {"node_box", &node_box_},
                      {"assembled_at", &assembled_at_},
+                     {"learned", &learned_},
                      {"refreshed", &refreshed_},
                      {"free_runs", &free_runs_}};
     for (const NamedColumns& more : {covariance_.columns(), root_model_.columns()})

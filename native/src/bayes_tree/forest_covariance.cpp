@@ -1,10 +1,13 @@
 // Covariances of the entries of the upper levels: measured when the forest is assembled.
 //
-// An entry has one if it lies above level m and stands for at least 2 s records (2 d for full covariances). Insertion
+// An entry has one if it lies above level m and stands for at least 2 s records (2 d for full covariances; 2 is the
+// default of covariance_min_records). Insertion
 // updates its mean and measures it again, on a sample of its records, when they have grown by half or when its node was
-// split.
+// split; a record that leaves counts as much as two by which they grow.
 #include <algorithm>
+#include <cmath>
 #include <new>
+#include <utility>
 
 #include "anystream/bayes_tree/forest.hpp"
 
@@ -22,7 +25,8 @@ std::size_t Forest::block_limit() const noexcept {
 }
 
 std::int64_t Forest::min_records() const noexcept {
-    return 2 * static_cast<std::int64_t>(block_limit());
+    const double wanted = settings_.covariance_min_records * static_cast<double>(block_limit());
+    return std::max<std::int64_t>(2, static_cast<std::int64_t>(std::ceil(wanted)));
 }
 
 bool Forest::has_covariances(std::span<const std::int32_t> children) const noexcept {
@@ -109,17 +113,20 @@ std::vector<double> Forest::inner_variances(std::size_t node) const {
 
 void Forest::set_covariance(std::size_t node, const CrossProducts& products) {
     auto covariance = products.covariance();
-    shrink(covariance, inner_variances(node), products.count());
+    shrink(covariance, inner_variances(node), products.count(), settings_.covariance_shrinkage);
     const Blocks blocks = search_blocks(covariance, dimensions_, block_limit());
     covariance_.assign(node, covariance, blocks, node_mean_.data() + node * dimensions_, node_count_[node],
                        covariance_values(dimensions_, block_limit()));
 }
 
-/// If memory is short, the entry keeps what it has until a later record passes it.
+/// If memory is short, or this insertion has measured another entry, the entry keeps what it has until a later record
+/// passes it: reading the sample takes most of the time of the longest insertions.
 void Forest::renew_covariance(std::size_t node) noexcept {
-    if (block_limit() <= 1 || node_count_[node] < min_records()) return;
+    if (block_limit() <= 1) return;
+    if (node_count_[node] < min_records()) return covariance_.remove(node);  // it had more before records left
     const std::int32_t row = covariance_.of_node[node];
     if (row >= 0 && node_count_[node] * 2 < covariance_.count[static_cast<std::size_t>(row)] * 3) return;
+    if (std::exchange(scratch_.measured, true)) return;
     try {
         const std::vector<double> origin(node_mean_.data() + node * dimensions_,
                                          node_mean_.data() + (node + 1) * dimensions_);

@@ -18,8 +18,6 @@ struct Forest::Place {
 
 namespace {
 
-constexpr double kMinMovable = 10.0;  // records: entries of fewer are not moved
-
 std::vector<double> class_priors(const Forest& forest) {
     const auto total = static_cast<double>(std::max<std::size_t>(forest.records(), 1));
     std::vector<double> prior(forest.classes());
@@ -29,7 +27,65 @@ std::vector<double> class_priors(const Forest& forest) {
 
 }  // namespace
 
-Component Forest::component_at(const Place& place) const {
+void Forest::mark_trained(std::size_t node, bool trained) noexcept {
+    const NodeHead head(head_[node]);
+    if (head.trained() != trained) head_.own()[node] = head.trained_as(trained).packed();
+}
+
+void Forest::save_trained(std::size_t node) noexcept {
+    const NodeHead head(head_[node]);
+    scratch_.trained.clear();
+    if (head.leaf()) return;
+    const std::size_t rows = 2 * dimensions_ + 3, lanes = head.lanes();
+    const float* const at = blob_.data() + head.offset();
+    const NodeView view = this->node(node);
+    for (std::size_t lane = 0; lane < view.entries; ++lane) {
+        if (!trained(view.child(lane))) continue;
+        const std::size_t first = scratch_.trained.size() * rows;
+        scratch_.trained.push_back(view.child(lane));
+        scratch_.trained_lanes.resize(first + rows);
+        for (std::size_t row = 0; row < rows; ++row) scratch_.trained_lanes[first + row] = at[row * lanes + lane];
+    }
+}
+
+/// Writes a trained entry as it was saved last; false, and the entry is trained no more, if it was not.
+bool Forest::restore_trained(const NodeHead& head, float* at, std::size_t lane, std::int32_t child) noexcept {
+    const std::size_t rows = 2 * dimensions_ + 3, lanes = head.lanes();
+    for (std::size_t e = scratch_.trained.size(); e-- > 0;) {
+        if (scratch_.trained[e] != child) continue;
+        for (std::size_t row = 0; row < rows; ++row) at[row * lanes + lane] = scratch_.trained_lanes[e * rows + row];
+        return true;
+    }
+    mark_trained(static_cast<std::size_t>(child), false);
+    return false;
+}
+
+/// Gives every trained entry the moments of its records again.
+void Forest::forget_trained() {
+    size_scratch();
+    scratch_.trained.clear();
+    std::vector<std::int32_t> plain;
+    for (std::size_t i = 0; i < nodes(); ++i)
+        if (trained(static_cast<std::int32_t>(i))) plain.push_back(static_cast<std::int32_t>(i));
+    for (const std::int32_t entry : plain) {
+        const auto node = static_cast<std::size_t>(entry);
+        mark_trained(node, false);
+        if (covariance_.of_node[node] < 0) continue;
+        CrossProducts products(dimensions_);
+        gather(entry, {node_mean_.data() + node * dimensions_, dimensions_}, products);
+        set_covariance(node, products);
+    }
+    for (std::size_t i = 0; i < nodes(); ++i) {
+        const Children entries = children(i);
+        const bool changed = std::any_of(entries.begin(), entries.end(), [&](std::int32_t entry) {
+            return std::binary_search(plain.begin(), plain.end(), entry);
+        });
+        if (changed) write_node(i, entries);
+    }
+    for (std::size_t c = 0; c < classes(); ++c) write_root(c);
+}
+
+Component Forest::component_at(const Place& place, const MarginSettings& how) const {
     const std::size_t d = dimensions_;
     Component component;
     component.point_class = static_cast<std::int32_t>(place.point_class);
@@ -50,19 +106,21 @@ Component Forest::component_at(const Place& place) const {
     const auto node = static_cast<std::size_t>(place.child);
     component.occupancy = static_cast<double>(node_count_[node]);
     component.weight = component.occupancy / total;
-    component.fixed = component.occupancy < kMinMovable;
+    component.fixed = component.occupancy < how.min_records;
     component.mean.assign(node_mean_.data() + node * d, node_mean_.data() + (node + 1) * d);
     const auto variance = inner_variances(node);
     component.covariance = variance;
     component.floor.resize(d);
     const float* precision = kernel_precision(place.point_class);
-    for (std::size_t j = 0; j < d; ++j)
-        component.floor[j] = std::min(variance[j], 1.0 / (static_cast<double>(precision[j]) * precision[j]));
+    for (std::size_t j = 0; j < d; ++j) {
+        const double kernel = how.floor ? 1.0 / (static_cast<double>(precision[j]) * precision[j]) : 0.0;
+        component.floor[j] = std::min(variance[j], std::max(kernel, kVarianceFloor * spread_[j]));
+    }
     if (covariance_.of_node[node] >= 0) {
         CrossProducts products(d);
         gather(place.child, component.mean, products);
         auto covariance = products.covariance();
-        shrink(covariance, variance, products.count());
+        shrink(covariance, variance, products.count(), settings_.covariance_shrinkage);
         component.blocks = search_blocks(covariance, d, block_limit());
         component.set_dense(covariance);
     }
@@ -70,7 +128,7 @@ Component Forest::component_at(const Place& place) const {
 }
 
 /// Puts a component's parameters in the place of its entry's.
-void Forest::write_component(const Place& place, const Component& component) {
+void Forest::write_component(const Place& place, const Component& component, bool weighted) {
     const std::size_t d = dimensions_;
     const bool root = place.holder < 0;
     const NodeHead head =
@@ -86,7 +144,10 @@ void Forest::write_component(const Place& place, const Component& component) {
         log2_norm += std::log2(static_cast<double>(precision));
     }
     at[2 * d * lanes + lane] = static_cast<float>(log2_norm);
+    const auto total = static_cast<double>(class_count_[place.point_class]);
+    if (weighted) at[(2 * d + 1) * lanes + lane] = static_cast<float>(std::log2(component.weight * total));
     const auto node = static_cast<std::size_t>(place.child);
+    mark_trained(node, true);
     if (covariance_.of_node[node] >= 0)
         covariance_.assign(node, covariance, component.blocks, component.mean.data(), node_count_[node],
                            covariance_values(d, block_limit()));
@@ -111,23 +172,22 @@ std::vector<std::vector<double>> Forest::maximise_margin(std::size_t levels, con
         if (class_root_[c] != kNothing) level.push_back({-1, c, class_root_[c], c});
     std::vector<std::vector<double>> histories;
     if (level.size() < 2) return histories;
-    MarginSettings settings = how;
-    settings.weights = false;  // frontiers mix levels: only n_e / n_l always sums to 1
+    forget_trained();
     for (std::size_t m = 0; m < levels; ++m) {
         std::vector<Component> components;
         std::vector<std::int32_t> kernel_of(records(), -1);
         for (const Place& place : level) {
             if (place.child < 0)
                 kernel_of[static_cast<std::size_t>(~place.child)] = static_cast<std::int32_t>(components.size());
-            components.push_back(component_at(place));
+            components.push_back(component_at(place, how));
         }
         own.resize(record.size());
         for (std::size_t i = 0; i < record.size(); ++i) own[i] = kernel_of[static_cast<std::size_t>(record[i])];
         if (std::all_of(components.begin(), components.end(), [](const Component& each) { return each.fixed; })) break;
-        MarginProblem problem({rows, label, own, d}, prior, settings);
+        MarginProblem problem({rows, label, own, d}, prior, how);
         histories.push_back(problem.maximise(components));
         for (std::size_t e = 0; e < level.size(); ++e)
-            if (!components[e].fixed) write_component(level[e], components[e]);
+            if (!components[e].fixed) write_component(level[e], components[e], how.weights);
 
         std::vector<Place> next;  // Eq. 12
         for (const Place& place : level) {
@@ -201,16 +261,18 @@ std::vector<double> Forest::train_root_model(const MarginSettings& how, std::siz
     auto history = problem.maximise(components);
 
     root_model_ = {};
-    root_model_.shift = Column<double>(std::vector<double>(shift_.view().begin(), shift_.view().end()));
-    root_model_.scale = Column<double>(std::vector<double>(scale_.view().begin(), scale_.view().end()));
-    root_model_.known.own().push_back(static_cast<std::int64_t>(records()));
+    root_model_.shift = Column<double>(shift_.view());
+    root_model_.scale = Column<double>(scale_.view());
+    root_model_.known.own().push_back(learned());
     std::vector<std::int32_t> first;
+    std::vector<float> values;
     for (std::size_t c = 0; c < m; ++c) {
         const InverseFactor factor = inverse_factor(components[c].dense(), components[c].blocks);
-        append_panels(factor, first, root_model_.values.own());
+        append_panels(factor, first, values);
         root_model_.log2_norm.own().push_back(static_cast<float>(factor.log2_norm + std::log2(prior[c])));
         for (const double value : components[c].mean) root_model_.mean.own().push_back(static_cast<float>(value));
     }
+    root_model_.values = Column<float>(values);
     return history;
 }
 

@@ -15,7 +15,7 @@ constexpr double kNoLess = 1e-9;  // a smaller relative decrease of the distance
 Groups reduce(const Level& level, const BuildOptions& options) {
     auto group_of = first_mapping(level, options);
     const auto groups = static_cast<std::size_t>(*std::max_element(group_of.begin(), group_of.end())) + 1;
-    GroupGaussians gaussians(level, groups);
+    GroupGaussians gaussians(level, groups, options);
     std::vector<double> density(level.size());  // of each entry under its group
     double distance = 0.0;
     for (int round = 0; round < kMaxRounds; ++round) {

@@ -1,16 +1,15 @@
 #include "anystream/bayes_tree/guttman.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "anystream/bayes_tree/rtree.hpp"
+
 namespace anystream::bayes_tree {
 namespace {
 
-constexpr std::size_t kMinFill = 2;
 constexpr std::size_t kReportEvery = 256;
 
 /// Each point in units of the bounding box of all, dimensions of no extent left out (one of zeros if none is left).
@@ -46,12 +45,6 @@ class RTree {
     [[nodiscard]] TreeShape shape() const;
 
   private:
-    struct Box {
-        const double* low;
-        const double* high;
-        double volume;
-    };
-
     [[nodiscard]] Box box_of(std::int32_t entry) const noexcept {
         if (entry < 0) {
             const double* const point = values_.data() + static_cast<std::size_t>(~entry) * dimensions_;
@@ -61,18 +54,13 @@ class RTree {
         const double* const low = boxes_.data() + node * 2 * dimensions_;
         return {low, low + dimensions_, volumes_[node]};
     }
-    [[nodiscard]] double union_volume(const Box& a, const Box& b) const noexcept {
-        double volume = 1.0;
-        for (std::size_t j = 0; j < dimensions_; ++j) {
-            volume *= std::max(a.high[j], b.high[j]) - std::min(a.low[j], b.low[j]);
-        }
-        return volume;
-    }
+    /// The boxes of the entries of a node, until the next call.
+    [[nodiscard]] std::span<const Box> boxes_of(std::int32_t node);
 
     std::int32_t new_node();
     void fit_box(std::int32_t node) noexcept;
     void stretch_box(std::int32_t node, const double* point) noexcept;
-    [[nodiscard]] std::int32_t choose(std::int32_t node, std::int32_t record) const noexcept;
+    void measure_volume(std::size_t node) noexcept;
     std::int32_t split(std::int32_t node);
 
     std::size_t dimensions_ = 0;
@@ -84,6 +72,8 @@ class RTree {
     std::vector<double> boxes_;                     // (node, {low, high}, dimension)
     std::vector<double> volumes_;
     std::vector<std::int32_t> path_;
+    std::vector<Box> boxes_here_;
+    QuadraticSplit split_;
 };
 
 std::int32_t RTree::new_node() {
@@ -106,8 +96,7 @@ void RTree::fit_box(std::int32_t node) noexcept {
         }
         first = false;
     }
-    const Box fitted{low, high, 0.0};
-    volumes_[n] = union_volume(fitted, fitted);
+    measure_volume(n);
 }
 
 void RTree::stretch_box(std::int32_t node, const double* point) noexcept {
@@ -118,68 +107,30 @@ void RTree::stretch_box(std::int32_t node, const double* point) noexcept {
         low[j] = std::min(low[j], point[j]);
         high[j] = std::max(high[j], point[j]);
     }
-    const Box stretched{low, high, 0.0};
-    volumes_[n] = union_volume(stretched, stretched);
+    measure_volume(n);
 }
 
-std::int32_t RTree::choose(std::int32_t node, std::int32_t record) const noexcept {
-    const Box point = box_of(~record);
-    std::int32_t chosen = -1;
-    double least_growth = 0.0, smallest = 0.0;
-    for (const auto entry : nodes_[static_cast<std::size_t>(node)]) {
-        const Box box = box_of(entry);
-        const double growth = union_volume(box, point) - box.volume;
-        if (chosen < 0 || growth < least_growth || (growth == least_growth && box.volume < smallest)) {
-            chosen = entry, least_growth = growth, smallest = box.volume;
-        }
-    }
-    return chosen;
+void RTree::measure_volume(std::size_t node) noexcept {
+    const Box box = box_of(static_cast<std::int32_t>(node));
+    volumes_[node] = union_volume(box, box, dimensions_);
 }
 
-// Guttman's quadratic split. The node keeps the first side, the new node returned takes the other.
+std::span<const Box> RTree::boxes_of(std::int32_t node) {
+    boxes_here_.clear();
+    for (const auto entry : nodes_[static_cast<std::size_t>(node)]) boxes_here_.push_back(box_of(entry));
+    return boxes_here_;
+}
+
+// The node keeps the first side, the new node returned takes the other.
 std::int32_t RTree::split(std::int32_t node) {
-    std::vector<std::int32_t> rest = std::move(nodes_[static_cast<std::size_t>(node)]);
-    std::size_t seed[2] = {0, 1};
-    double worst = -std::numeric_limits<double>::infinity();
-    for (std::size_t a = 0; a < rest.size(); ++a) {
-        for (std::size_t b = a + 1; b < rest.size(); ++b) {
-            const Box x = box_of(rest[a]), y = box_of(rest[b]);
-            const double waste = union_volume(x, y) - x.volume - y.volume;
-            if (waste > worst) worst = waste, seed[0] = a, seed[1] = b;
-        }
-    }
+    split_.run(boxes_of(node), dimensions_);
+    const std::vector<std::int32_t> all = std::move(nodes_[static_cast<std::size_t>(node)]);
     const std::int32_t side[2] = {node, new_node()};
-    const auto take = [&](int s, std::size_t at) {
-        nodes_[static_cast<std::size_t>(side[s])].push_back(rest[at]);
+    for (int s = 0; s < 2; ++s) {
+        auto& entries = nodes_[static_cast<std::size_t>(side[s])];
+        entries.clear();
+        for (const std::size_t e : split_.side(s)) entries.push_back(all[e]);
         fit_box(side[s]);
-        rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(at));
-    };
-    nodes_[static_cast<std::size_t>(node)].clear();
-    take(1, seed[1]);  // first, so that seed[0] keeps its place
-    take(0, seed[0]);
-    const auto filled = [&](int s) { return nodes_[static_cast<std::size_t>(side[s])].size(); };
-    while (!rest.empty()) {
-        for (int s = 0; s < 2; ++s) {
-            while (!rest.empty() && filled(s) + rest.size() <= kMinFill)
-                take(s, 0);  // this side needs all remaining entries
-        }
-        if (rest.empty()) break;
-        std::size_t next = 0;
-        double strongest = -1.0, growth[2] = {0.0, 0.0};
-        for (std::size_t r = 0; r < rest.size(); ++r) {
-            double g[2];
-            for (int s = 0; s < 2; ++s) {
-                const Box box = box_of(side[s]);
-                g[s] = union_volume(box, box_of(rest[r])) - box.volume;
-            }
-            const double preference = std::abs(g[0] - g[1]);
-            if (preference > strongest) strongest = preference, next = r, growth[0] = g[0], growth[1] = g[1];
-        }
-        const double volume[2] = {box_of(side[0]).volume, box_of(side[1]).volume};
-        int winner = filled(1) < filled(0) ? 1 : 0;
-        if (volume[0] != volume[1]) winner = volume[1] < volume[0] ? 1 : 0;
-        if (growth[0] != growth[1]) winner = growth[1] < growth[0] ? 1 : 0;
-        take(winner, next);
     }
     return side[1];
 }
@@ -189,7 +140,9 @@ void RTree::insert(std::int32_t record) {
     path_.assign(1, root_);
     while (!nodes_[static_cast<std::size_t>(path_.back())].empty() &&
            nodes_[static_cast<std::size_t>(path_.back())].front() >= 0) {
-        path_.push_back(choose(path_.back(), record));
+        const std::int32_t node = path_.back();
+        const std::size_t chosen = least_enlargement(boxes_of(node), box_of(~record), dimensions_);
+        path_.push_back(nodes_[static_cast<std::size_t>(node)][chosen]);
     }
     std::int32_t added = ~record;  // the entry that the node on the path still has to take, if any
     bool pending = true;

@@ -1,13 +1,14 @@
-// Learning one record at a time: nearest-mean insertion.
+// Learning one record at a time.
 //
 // A record goes down to the entry whose mean is nearest until that entry is a kernel; it joins the node of that kernel.
 // A node with more than `fanout` entries is split: the two entries farthest apart gather the others. Splits travel up
-// as in a B-tree.
+// as in a B-tree. With the R-tree's insertion (rtree_insertion.cpp) boxes decide instead of means.
 //
 // Kernels follow the data with every record. Entries off its way keep what they were written with; so each insertion
 // also writes a few other nodes again, in turn, and every entry follows before the records have grown by half. Small
-// forests are assembled anew instead when they have grown by half, which also renews the frame of z. In a large one the
-// frame stays: floats are as exact in it as long as the spread in it is neither very small nor very large.
+// forests are assembled anew instead when they have grown by half (or half of a full window has been replaced), which
+// also renews the frame of z. In a large one the frame stays: floats are as exact in it as long as the spread in it is
+// neither very small nor very large.
 //
 // `reserve` allocates all that some insertions can need. What may be postponed, covariances and new frames, allocates
 // memory of its own and is tried again with a later record if there is none.
@@ -17,6 +18,7 @@
 
 #include "anystream/bayes_tree/forest.hpp"
 #include "anystream/bayes_tree/kernels.hpp"
+#include "anystream/bayes_tree/moments.hpp"
 
 namespace anystream::bayes_tree {
 
@@ -76,9 +78,10 @@ std::size_t Forest::max_run_floats() const noexcept {
 
 std::size_t Forest::reserve_bytes(std::size_t records, std::size_t class_total) const noexcept {
     const std::size_t d = dimensions_, new_classes = std::max(class_total, classes()) - classes();
-    const std::size_t per_node = 28 + 24 * d, per_class = 20 + 60 * d;
+    const std::size_t raw_box = settings_.insertion == Insertion::guttman ? 16 * d : 0;
+    const std::size_t per_node = 28 + 24 * d + raw_box, per_class = 20 + 60 * d;
     const std::size_t new_nodes = max_new_nodes(records);
-    return records * (8 * d + 4) + new_nodes * per_node + (2 * new_nodes + records) * max_run_floats() * 4 +
+    return records * (8 * d + 4) + new_nodes * per_node + (2 * new_nodes + 3 * records) * max_run_floats() * 4 +
            new_classes * per_class;
 }
 
@@ -91,10 +94,20 @@ void Forest::size_scratch() {
     scratch_.at.resize(d);
     scratch_.weight.resize(d);
     scratch_.box.resize(d);
+    scratch_.trained.reserve(kMaxFanout);
+    scratch_.trained_lanes.reserve(kMaxFanout * (2 * d + 3));
+    if (settings_.insertion != Insertion::guttman) return;
+    scratch_.low.resize(d);
+    scratch_.extent.resize(d);
+    scratch_.corners.resize((kMaxFanout + 2) * 2 * d);
+    scratch_.boxes.resize(kMaxFanout + 2);
+    scratch_.split.reserve(kMaxFanout + 1, d);
 }
 
 void Forest::reserve(std::size_t more, std::size_t class_total) {
-    const std::size_t d = dimensions_, n = records() + more;
+    const std::size_t d = dimensions_;
+    const std::size_t bound = settings_.window > 0 ? static_cast<std::size_t>(settings_.window) : records() + more;
+    const std::size_t n = std::min(records() + more, bound);
     class_total = std::max(class_total, classes());
     if (height_ == 0) height_ = measured_height();
     if (!reserved_.owned) each_column(*this, [](const char*, auto& column) { (void)column.own(); });
@@ -110,7 +123,9 @@ void Forest::reserve(std::size_t more, std::size_t class_total) {
     grow(node_scatter_, k * d);
     grow(node_box_, 2 * k * d);
     grow(covariance_.of_node, k);
-    grow(blob_, blob_.size() + (2 * max_new_nodes(more) + more) * max_run_floats());
+    // A removal gives two nodes another size.
+    const std::size_t runs = 2 * max_new_nodes(more) + (settings_.window > 0 ? 3 : 1) * more;
+    grow(blob_, blob_.size() + runs * max_run_floats());
     covariance_.free_rows.reserve(covariance_.rows());
 
     grow(class_count_, class_total);
@@ -128,6 +143,8 @@ void Forest::reserve(std::size_t more, std::size_t class_total) {
     }
     grow(root_blob_, root_lanes(class_total) * (2 * d + 3));
     size_scratch();
+    if (settings_.window > 0) prepare_removals(k, class_total);
+    if (settings_.insertion == Insertion::guttman) prepare_boxes(k);
     scratch_.path.reserve(height_ + more + 2);
     reserved_.records = more;
     reserved_.classes = class_total;
@@ -151,6 +168,7 @@ void Forest::declare_classes(std::size_t count) {
     kernel_log2_norm_.own().resize(kernel_rows(), 0.0F);
     if (kernel_rows() > 1 || before == 0)
         for (std::size_t row = kernel_row(before); row < kernel_rows(); ++row) measure_kernel(row);
+    if (second_.known) size_moments();
     root_blob_.own().resize(root_floats(), 0.0F);
     widen_root_block(before);
     for (std::size_t c = before; c < count; ++c) write_root(c);
@@ -174,32 +192,46 @@ void Forest::insert(const double* x, std::int32_t point_class) {
     const auto c = static_cast<std::size_t>(point_class);
     if (reserved_.records == 0) reserve(1, c + 1);
     declare_classes(c + 1);
-    append_record(x, c);
+    scratch_.measured = false;
+    scratch_.trained.clear();
+    const bool replaces = full();
+    const std::size_t record = replaces ? static_cast<std::size_t>(learned() % settings_.window) : records();
+    const std::size_t left = replaces ? static_cast<std::size_t>(point_class_[record]) : c;
+    if (replaces) {
+        remove_from_tree(static_cast<std::int32_t>(record));
+        subtract_record(record);
+    }
+    store_record(record, x, c);
     measure_spread();
     measure_kernel(kernel_row(c));
-    insert_into_tree(static_cast<std::int32_t>(records() - 1));
+    if (kernel_row(left) != kernel_row(c)) measure_kernel(kernel_row(left));
+    insert_into_tree(static_cast<std::int32_t>(record));
+    if (links_.known && range_rows() > 0) measure_kernel(kernel_row(c));  // by the box of its tree
+    if (left != c) write_root(left);
+    ++learned_.own()[0];
+    if (replaces)
+        measure_next();
+    else
+        learned_.own()[1] = learned();
     refresh_some();
     --reserved_.records;
     if (outgrown()) renew_frame();
 }
 
-void Forest::append_record(const double* x, std::size_t c) {
+/// Stores a record at a free place, or at the end, and adds it to the moments.
+void Forest::store_record(std::size_t record, const double* x, std::size_t c) {
     const std::size_t d = dimensions_;
-    auto& points = points_.own();
-    points.insert(points.end(), x, x + d);
-    point_class_.own().push_back(static_cast<std::int32_t>(c));
+    if (record == records()) {
+        points_.own().resize((record + 1) * d);
+        point_class_.own().push_back(0);
+        if (links_.known) links_.node_of.push_back(0);
+    }
+    std::copy_n(x, d, points_.own().data() + record * d);
+    point_class_.own()[record] = static_cast<std::int32_t>(c);
     ++class_count_.own()[c];
-    const auto add = [&](double* observed, double* mean, double* scatter) {
-        for (std::size_t j = 0; j < d; ++j) {
-            if (std::isnan(x[j])) continue;
-            const double apart = x[j] - mean[j];
-            observed[j] += 1.0;
-            mean[j] += apart / observed[j];
-            scatter[j] += apart * (x[j] - mean[j]);
-        }
-    };
-    add(class_observed_.own().data() + c * d, class_mean_.own().data() + c * d, class_scatter_.own().data() + c * d);
-    add(observed_.own().data(), mean_.own().data(), scatter_.own().data());
+    add_moments(x, d, class_observed_.own().data() + c * d, class_mean_.own().data() + c * d,
+                class_scatter_.own().data() + c * d);
+    add_moments(x, d, observed_.own().data(), mean_.own().data(), scatter_.own().data());
     widen_ranges(x, c);
 }
 
@@ -219,11 +251,18 @@ void Forest::insert_into_tree(std::int32_t record) {
 
     const std::span<double> z = scratch_.z, unknown = scratch_.unknown;
     record_in_z(record, z, unknown);
+    const bool by_boxes = settings_.insertion == Insertion::guttman;
+    if (by_boxes) measure_units(c, record);
+    const auto choose = [&](std::int32_t above) {
+        const auto node = static_cast<std::size_t>(above);
+        return by_boxes ? least_enlarged_child(node, record) : nearest_child(node, record);
+    };
     auto& path = scratch_.path;
     path.clear();
-    for (std::int32_t next = root; next >= 0; next = nearest_child(static_cast<std::size_t>(next), record)) {
+    for (std::int32_t next = root; next >= 0; next = choose(next)) {
         path.push_back(next);
         const auto node = static_cast<std::size_t>(next);
+        mark_trained(node, false);
         const auto count = static_cast<double>(++node_count_.own()[node]);
         double* mean = node_mean_.own().data() + node * d;
         double* scatter = node_scatter_.own().data() + node * d;
@@ -251,6 +290,8 @@ void Forest::insert_into_tree(std::int32_t record) {
         renew_covariance(static_cast<std::size_t>(class_root_[c]));
         height_ = std::max(height_, path.size() + 1);
     }
+    if (links_.known)
+        height_ = std::max(height_, static_cast<std::size_t>(links_.height[static_cast<std::size_t>(class_root_[c])]));
     write_root(c);
 }
 
@@ -270,11 +311,12 @@ std::int32_t Forest::nearest_child(std::size_t node, std::int32_t record) {
 std::int32_t Forest::add_entry(std::size_t node, std::int32_t child) {
     auto all = children(node);
     all.push_back(child);
+    save_trained(node);
     if (all.size() <= static_cast<std::size_t>(settings_.fanout)) {
         place(node, all);
         return kNothing;
     }
-    const auto [kept, moved] = split(all);
+    const auto [kept, moved] = settings_.insertion == Insertion::guttman ? split_quadratically(all) : split(all);
     place(node, kept);
     summarise(node, kept);
     covariance_.remove(node);
@@ -287,6 +329,7 @@ void Forest::rewrite_entry(std::size_t node, std::int32_t child) {
     std::size_t lane = 0;
     while (view.child(lane) != child) ++lane;
     write_lane(head, blob_.own().data() + head.offset(), lane, child, static_cast<std::size_t>(node_class_[node]));
+    follow(node, children(node));
     if (has_covariances({&child, 1})) head_.own()[node] = head.marked(true).packed();
 }
 
@@ -299,6 +342,11 @@ std::int32_t Forest::new_node(std::size_t point_class, std::span<const std::int3
     node_scatter_.own().resize((node + 1) * d, 0.0);
     node_box_.own().resize((node + 1) * 2 * d, 0.0F);
     covariance_.of_node.own().push_back(-1);
+    if (links_.known) {
+        links_.parent.push_back(kNothing);
+        links_.height.push_back(0);
+    }
+    if (raw_boxes_.known) raw_boxes_.corners.resize((node + 1) * 2 * d);
     place(node, children);
     summarise(node, children);
     return static_cast<std::int32_t>(node);
@@ -333,6 +381,22 @@ void Forest::release_run(const NodeHead& run) {
     std::int64_t& first = free_runs_.own()[run_size(run)];
     std::memcpy(blob_.own().data() + run.offset(), &first, sizeof first);
     first = static_cast<std::int64_t>(run.offset());
+}
+
+void Forest::follow(std::size_t node, std::span<const std::int32_t> children) noexcept {
+    if (links_.known) link(node, children);
+    if (raw_boxes_.known) fit_box(node, children);
+}
+
+std::vector<std::int32_t> Forest::nodes_from_above() const {
+    std::vector<std::int32_t> order;
+    order.reserve(nodes());
+    for (std::size_t c = 0; c < classes(); ++c)
+        if (class_root_[c] >= 0) order.push_back(class_root_[c]);
+    for (std::size_t next = 0; next < order.size(); ++next)
+        for (const std::int32_t child : children(static_cast<std::size_t>(order[next])))
+            if (child >= 0) order.push_back(child);
+    return order;
 }
 
 Forest::Children Forest::children(std::size_t node) const noexcept {
@@ -393,7 +457,9 @@ void Forest::refresh_some() {
         std::int64_t& record = refreshed_.own()[1];
         const auto turn = static_cast<std::size_t>(record) % records();
         record = static_cast<std::int64_t>(turn + 1);
-        write_root(static_cast<std::size_t>(point_class_[turn]));
+        const auto c = static_cast<std::size_t>(point_class_[turn]);
+        if (settings_.window > 0 && !shares_kernel()) measure_kernel(c);  // its moments were measured again
+        write_root(c);
     }
     std::int64_t& next = refreshed_.own()[0];
     std::size_t written = 0;
@@ -403,6 +469,7 @@ void Forest::refresh_some() {
         if (NodeHead(head_[node]).leaf()) continue;
         const Children entries = children(node);
         summarise(node, entries);
+        save_trained(node);
         write_node(node, entries);
         ++written;
     }
@@ -410,9 +477,14 @@ void Forest::refresh_some() {
 
 /// Whether the frame of z does not suit the data any more.
 bool Forest::outgrown() const noexcept {
-    const std::size_t n = records(), assembled = static_cast<std::size_t>(std::max<std::int64_t>(0, assembled_at_[0]));
-    if (n <= kMaxAssembled) return n * 2 >= assembled * 3;
-    if (n * 8 < assembled * 9) return false;
+    const std::int64_t assembled = std::max<std::int64_t>(0, assembled_at_[0]);
+    const std::int64_t held = settings_.window > 0 ? std::min(assembled, settings_.window) : assembled;
+    const bool small =
+        records() <= kMaxAssembled && std::none_of(head_.view().begin(), head_.view().end(), [](auto head) {
+            return NodeHead(head).trained();  // which an assembly would make plain
+        });
+    if (small) return (learned() - assembled) * 2 >= held;
+    if ((learned() - assembled) * 8 < held) return false;
     for (std::size_t j = 0; j < dimensions_; ++j) {
         const double offset = (mean_[j] - shift_[j]) / scale_[j];
         if (!(spread_[j] < kMaxSpread && spread_[j] > kMinSpread && offset * offset < kMaxOffset * spread_[j]))

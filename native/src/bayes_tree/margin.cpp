@@ -143,25 +143,30 @@ void step(Component& component, const MarginSums& sums, double lower, double eag
     }
 }
 
-/// w'_e proportional to C_e + D w_e, with one D per class that keeps every weight positive.
+/// w'_e proportional to C_e + D w_e, with one D per class that keeps every weight positive; those of fixed components
+/// stay.
 void step_weights(std::vector<Component>& components, const std::vector<MarginSums>& sums, std::size_t classes,
                   double eagerness) {
-    std::vector<double> damping(classes, 0.0), active(classes, 0.0), total(classes, 0.0);
+    std::vector<double> damping(classes, 0.0), active(classes, 0.0), total(classes, 0.0), fixed(classes, 0.0);
     for (std::size_t e = 0; e < components.size(); ++e) {
         const auto c = static_cast<std::size_t>(components[e].point_class);
+        if (components[e].fixed) {
+            fixed[c] += components[e].weight;
+            continue;
+        }
         damping[c] = std::max(damping[c], sums[e].negative / components[e].weight);
         active[c] += std::max(sums[e].positive + sums[e].negative, kTau * components[e].occupancy);
     }
     for (std::size_t c = 0; c < classes; ++c) damping[c] = std::max(damping[c], eagerness * active[c]);
     for (std::size_t e = 0; e < components.size(); ++e) {
         const auto c = static_cast<std::size_t>(components[e].point_class);
-        if (!(damping[c] > 0.0)) continue;
+        if (components[e].fixed || !(damping[c] > 0.0)) continue;
         components[e].weight = std::max(sums[e].count() / damping[c] + components[e].weight, kMinWeight);
         total[c] += components[e].weight;
     }
     for (Component& component : components) {
         const auto c = static_cast<std::size_t>(component.point_class);
-        if (total[c] > 0.0) component.weight /= total[c];
+        if (!component.fixed && total[c] > 0.0) component.weight *= (1.0 - fixed[c]) / total[c];
     }
 }
 

@@ -80,7 +80,7 @@ std::vector<Members> cut_full_groups(const Level& level, std::vector<Members> gr
 
 void merge_lone_entries(const Level& level, std::vector<Members>& groups, Closeness closeness,
                         const BuildOptions& options) {
-    GroupGaussians gaussians(level, groups.size());
+    GroupGaussians gaussians(level, groups.size(), options);
     Moments moments(level.dimensions);
     const auto fit = [&](std::size_t j) {
         moments.of(level, groups[j]);

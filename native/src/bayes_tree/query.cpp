@@ -12,16 +12,16 @@ namespace anystream::bayes_tree {
 
 namespace {
 
-constexpr float kMaxAbove = 500.0F;  // values may exceed the origin by this power of two before it is moved
-constexpr double kHandOver = 8.0;    // steps in which the trees take over from the root model
-constexpr double kNoVote = -2e30;    // log2: of a class without records; votes are above -1e30
-constexpr double kCancelled = 1e-7;  // a sum that fell below this share of its peak is summed again
+constexpr double kMaxPartialWeight =
+    0.3;                           // of the root model on incomplete records: larger ones suit complete ones only
+constexpr double kNoVote = -2e30;  // log2: of a class without records; votes are above -1e30
 
 /// k of qbk for this number of classes.
 std::size_t turns_per_round(std::int32_t requested, std::size_t classes) noexcept {
     if (requested > 0) return static_cast<std::size_t>(requested);
     std::size_t log2 = 0;
     while ((std::size_t{2} << log2) <= classes) ++log2;
+    if (requested == kPrintedK) return std::clamp<std::size_t>(log2, 1, 2);
     return std::max<std::size_t>(requested == kPublishedK ? 2 : 4, log2);
 }
 
@@ -36,6 +36,13 @@ void require_node(const Forest& forest, std::int32_t entry) {
     if (entry >= 0 && static_cast<std::size_t>(entry) >= forest.nodes())
         throw DamagedModel("an entry points to node " + std::to_string(entry) + " of " +
                            std::to_string(forest.nodes()));
+}
+
+/// The number times 2^power.
+Scaled multiplied(const Scaled& number, double power) noexcept {
+    if (number.fraction == 0.0) return number;
+    const double whole = std::floor(power);
+    return Scaled::of(number.fraction * std::exp2(power - whole), number.exponent + whole);
 }
 
 std::size_t round_up_to_8(std::size_t n) noexcept {
@@ -55,7 +62,7 @@ std::uint64_t Query::key(float log2_density, std::int32_t node) const noexcept {
     }
 }
 
-void Query::open(const Forest& forest, const QuerySettings& settings, std::span<const double> x) {
+void Query::open(const Forest& forest, const QuerySettings& settings, const TreeRecord& record) {
     settings_ = settings;
     classes_ = forest.classes();
     steps_ = 0;
@@ -63,11 +70,12 @@ void Query::open(const Forest& forest, const QuerySettings& settings, std::span<
     decided_ = false;
     turns_.clear();
     x_.resize(forest.dimensions());
-    missing_ = forest.standardise(x.data(), x_.data());
+    missing_ = forest.standardise(record.x.data(), x_.data());
+    project(forest, record);
     if (state_.size() < classes_) state_.resize(classes_);
     key_.resize(classes_);
     reserve_lanes(forest);
-    evaluate_root_model(forest, x.data());
+    evaluate_root_model(forest, record);
     roots_read_ = false;
 
     std::size_t populated = 0;
@@ -77,7 +85,7 @@ void Query::open(const Forest& forest, const QuerySettings& settings, std::span<
         open_classes_ += root >= 0;
         if (root == kNothing && !vote_.empty()) vote_[c] = kNoVote;
     }
-    if (populated < 2) open_classes_ = 0;  // one class: the answer is certain
+    if (populated < 2 || nothing_known()) open_classes_ = 0;  // no step can change the answer
     // Before the first step the root model alone gives the answer: many records need no tree.
     if (vote_.empty() || settings_.certify) read_roots(forest);
     if (settings_.certify) open_certificate(forest);
@@ -122,6 +130,7 @@ void Query::reserve_lanes(const Forest& forest) {
 }
 
 void Query::evaluate(const Forest& forest, const NodeView& node, std::size_t point_class, std::size_t first) {
+    if (!projection_.empty()) return evaluate_projected(forest, node, point_class, first);
     if (missing_) return evaluate_partly(forest, node, point_class, first);
     const std::size_t d = x_.size();
     if (node.precision == nullptr) {
@@ -136,6 +145,14 @@ void Query::evaluate(const Forest& forest, const NodeView& node, std::size_t poi
 
 /// The log2 density of a class's kernel at its centre, in the dimensions that the query has.
 float Query::kernel_peak(const Forest& forest, std::size_t point_class) const noexcept {
+    if (!projection_.empty()) {
+        thread_local std::vector<double> variance;
+        variance.resize(projection_.size() / x_.size());
+        project_kernel(forest, point_class, variance);
+        double log2_norm = 0.0;
+        for (const double each : variance) log2_norm -= 0.5 * std::log2(2.0 * std::numbers::pi * each);
+        return static_cast<float>(log2_norm);
+    }
     if (!missing_) return forest.kernel_log2_norm(point_class);
     const float* const precision = forest.kernel_precision(point_class);
     double log2_norm = 0.0;
@@ -190,18 +207,101 @@ void Query::evaluate_covariances(const Forest& forest, const NodeView& node, std
     }
 }
 
-void Query::evaluate_root_model(const Forest& forest, const double* x) {
+void Query::evaluate_root_model(const Forest& forest, const TreeRecord& record) {
     vote_.clear();
-    if (missing_ || forest.root_model().empty()) return;
+    if (forest.root_model().empty() || nothing_known()) return;
     vote_.resize(classes_);
-    forest.root_model().log2_joint(x, vote_);
+    if (!forest.root_model().log2_joint(record, vote_)) return vote_.clear();
     // It was trained on some of the records, the trees hold all of them.
     const auto known = static_cast<double>(forest.root_model().known[0]);
-    settings_.root_weight *= std::min(1.0, known / static_cast<double>(forest.records()));
+    settings_.root_weight *= std::min(1.0, known / static_cast<double>(forest.learned()));
+    if (!missing_ && projection_.empty()) return;
+    settings_.root_weight = std::min(settings_.root_weight, kMaxPartialWeight);
+    settings_.hand_over = kEvenHandOver;
+}
+
+bool Query::nothing_known() const noexcept {
+    return std::all_of(x_.begin(), x_.end(), [](float value) { return std::isnan(value); });
+}
+
+/// Sets `projection_`. A record of which nothing is known has NaN in all dimensions.
+void Query::project(const Forest& forest, const TreeRecord& record) {
+    projection_.clear();
+    const std::size_t d = x_.size(), missing = record.missing_axes.size();
+    if (missing == 0) return;
+    if (missing == d) {
+        std::fill(x_.begin(), x_.end(), std::numeric_limits<float>::quiet_NaN());
+        missing_ = true;
+        return;
+    }
+    thread_local std::vector<double> directions;
+    directions.assign(record.directions.begin(), record.directions.end());
+    for (std::size_t k = 0; k < directions.size(); ++k) directions[k] /= forest.scale()[k % d];
+    projection_ = complement_basis(directions, record.missing_axes, d);
+    if (settings_.certify) {  // boxes do not bound what lies across them: only exhaustion proves the label
+        settings_.certify = false;
+        settings_.decision = Decision::mixture;
+    }
+}
+
+void Query::project_kernel(const Forest& forest, std::size_t c, std::span<double> variance) const noexcept {
+    const std::size_t d = x_.size();
+    const float* const precision = forest.kernel_precision(c);
+    for (std::size_t i = 0; i < variance.size(); ++i) {
+        const double* const row = projection_.data() + i * d;
+        variance[i] = 0.0;
+        for (std::size_t j = 0; j < d; ++j) {
+            const double part = row[j] / static_cast<double>(precision[j]);
+            variance[i] += part * part;
+        }
+    }
+}
+
+/// The entries along the rows of the projection: means and variances are projected, covariances between the rows are
+/// left out, as those between dimensions are. Kernels of equal width in all dimensions lose nothing.
+void Query::evaluate_projected(const Forest& forest, const NodeView& node, std::size_t c, std::size_t first) {
+    constexpr std::size_t kMaxLanes = std::max<std::size_t>(kRootBlock, kMaxFanout);
+    const std::size_t d = x_.size(), known = projection_.size() / d, lanes = node.lanes;
+    const bool shared = node.precision == nullptr;
+    thread_local std::vector<double> apart, variance, kernel;
+    apart.resize(d * lanes);
+    for (std::size_t j = 0; j < d; ++j)
+        for (std::size_t l = 0; l < lanes; ++l)
+            apart[j * lanes + l] = static_cast<double>(x_[j]) - static_cast<double>(node.mean[j * lanes + l]);
+    if (shared) {
+        kernel.resize(known);
+        project_kernel(forest, c, kernel);
+    } else {
+        variance.resize(d * lanes);
+        for (std::size_t k = 0; k < d * lanes; ++k) {
+            const double width = 1.0 / static_cast<double>(node.precision[k]);
+            variance[k] = width * width;
+        }
+    }
+    double exponent[kMaxLanes] = {}, log2_norm[kMaxLanes] = {}, distance[kMaxLanes], spread[kMaxLanes];
+    for (std::size_t i = 0; i < known; ++i) {
+        const double* const row = projection_.data() + i * d;
+        std::fill_n(distance, lanes, 0.0);
+        std::fill_n(spread, lanes, shared ? kernel[i] : 0.0);
+        for (std::size_t j = 0; j < d; ++j)
+            for (std::size_t l = 0; l < lanes; ++l) distance[l] += row[j] * apart[j * lanes + l];
+        for (std::size_t j = 0; j < d && !shared; ++j)
+            for (std::size_t l = 0; l < lanes; ++l) spread[l] += row[j] * row[j] * variance[j * lanes + l];
+        const double shared_norm = shared ? 0.5 * std::log2(2.0 * std::numbers::pi * kernel[i]) : 0.0;
+        for (std::size_t l = 0; l < node.entries; ++l) {
+            exponent[l] += distance[l] * distance[l] / spread[l];
+            log2_norm[l] -= shared ? shared_norm : 0.5 * std::log2(2.0 * std::numbers::pi * spread[l]);
+        }
+    }
+    for (std::size_t l = 0; l < node.entries; ++l) {
+        const auto log2_density = static_cast<float>(log2_norm[l] - 0.5 * std::numbers::log2e * exponent[l]);
+        log2_density_[first + l] = std::max(log2_density, kMinLog2);
+        log2_value_[first + l] = log2_density_[first + l] + (shared ? 0.0F : node.log2_count[l]);
+    }
 }
 
 // A missing dimension is integrated out: it adds nothing to the exponent and nothing to the norm. For such records
-// only the diagonals of covariances are used, and the root model has no vote.
+// only the diagonals of covariances are used.
 void Query::evaluate_partly(const Forest& forest, const NodeView& node, std::size_t point_class, std::size_t first) {
     const std::size_t d = x_.size();
     const float* shared = node.precision == nullptr ? forest.kernel_precision(point_class) : nullptr;
@@ -367,12 +467,20 @@ Scaled Query::score(std::size_t point_class) const {
     return score;
 }
 
-void Query::posterior(const Forest&, std::span<double> out) const {
+void Query::posterior(const Forest& forest, std::span<double> out) const {
+    if (nothing_known()) {
+        double total = 0.0;
+        for (std::size_t c = 0; c < classes_; ++c)
+            total += out[c] = static_cast<double>(forest.class_count(c)) * std::exp2(forest.log2_class_weight(c));
+        for (std::size_t c = 0; c < classes_; ++c)
+            out[c] = total > 0.0 ? out[c] / total : 1.0 / static_cast<double>(classes_);
+        return;
+    }
     Scaled highest;
     thread_local std::vector<Scaled> scores;
     scores.resize(classes_);
     const bool votes = !decided_ && !vote_.empty();
-    const double share = steps_ == 0 ? 0.0 : exhausted() ? 1.0 : std::min(1.0, static_cast<double>(steps_) / kHandOver);
+    const double share = tree_share();
     for (std::size_t c = 0; c < classes_; ++c) {
         if (votes && steps_ == 0) {  // the trees may not have been read
             scores[c] = vote_[c] == kNoVote ? Scaled{} : Scaled::of(1.0, 0.0);
@@ -382,13 +490,14 @@ void Query::posterior(const Forest&, std::span<double> out) const {
         if (votes && scores[c].fraction > 0.0) {
             Scaled& score = scores[c];
             double power = (1.0 - share + share * settings_.root_weight) * vote_[c];
-            if (share > 0.0 && share < 1.0) {
+            if (share < 1.0) {
                 power += share * (std::log2(score.fraction) + score.exponent);
                 score = Scaled::of(1.0, 0.0);
             }
-            const double whole = std::floor(power);
-            score = Scaled::of(score.fraction * std::exp2(power - whole), score.exponent + whole);
+            score = multiplied(score, power);
         }
+        if (forest.weighs_classes() && !decided_)  // a certificate has the weights in its bounds
+            scores[c] = multiplied(scores[c], forest.log2_class_weight(c));
         if (highest < scores[c]) highest = scores[c];
     }
     double sum = 0.0;
@@ -398,6 +507,29 @@ void Query::posterior(const Forest&, std::span<double> out) const {
         sum += out[c];
     }
     for (std::size_t c = 0; c < classes_; ++c) out[c] = sum > 0.0 ? out[c] / sum : 1.0 / static_cast<double>(classes_);
+}
+
+double Query::tree_share() const noexcept {
+    if (exhausted() && steps_ > 0) return 1.0;
+    double below = 0.0;
+    std::int64_t first = 0, last = 1;
+    for (const double share : settings_.hand_over) {
+        if (steps_ < last)
+            return below + (share - below) * static_cast<double>(steps_ - first) / static_cast<double>(last - first);
+        below = share;
+        first = last;
+        last *= 2;
+    }
+    return below;
+}
+
+void Query::log2_scores(const Forest& forest, std::span<double> scores, std::span<double> votes) {
+    read_roots(forest);
+    for (std::size_t c = 0; c < classes_; ++c) {
+        const Scaled found = score(c);
+        scores[c] = found.fraction > 0.0 ? std::log2(found.fraction) + found.exponent : -1e30;
+        votes[c] = vote_.empty() ? 0.0 : vote_[c];
+    }
 }
 
 std::size_t Query::label(const Forest& forest) const {
@@ -410,6 +542,10 @@ std::size_t Query::label(const Forest& forest) const {
 void Query::open_certificate(const Forest& forest) {
     std::vector<double> log2_factor(vote_);
     for (double& factor : log2_factor) factor *= settings_.root_weight;
+    if (forest.weighs_classes()) {
+        log2_factor.resize(classes_, 0.0);
+        for (std::size_t c = 0; c < classes_; ++c) log2_factor[c] += forest.log2_class_weight(c);
+    }
     certificate_.open(forest, x_, missing_, log2_factor);
     for (std::size_t c = 0; c < classes_; ++c) add_up_bounds(forest, c);
     decided_ = !exhausted() && certificate_.decided();

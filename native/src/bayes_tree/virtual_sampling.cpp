@@ -1,6 +1,7 @@
 #include "anystream/bayes_tree/virtual_sampling.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "anystream/bayes_tree/mixture_reduction.hpp"
 #include "anystream/parallel.hpp"
@@ -8,8 +9,8 @@
 namespace anystream::bayes_tree {
 namespace {
 
-constexpr int kMaxIterations = 20;
-constexpr double kTolerance = 1e-2;    // end when the mean log likelihood rises by less
+constexpr int kMaxIterations = 10'000;
+constexpr double kRounding = 1e-14;    // a smaller relative rise of the log likelihood counts as none
 constexpr double kNegligible = -25.0;  // log of the smallest ratio to the best component that still counts
 constexpr std::size_t kChunk = 256;
 
@@ -30,7 +31,7 @@ class Reduction {
           options_(options),
           group_of_(first_mapping(level, options)),
           groups_(static_cast<std::size_t>(*std::max_element(group_of_.begin(), group_of_.end())) + 1),
-          gaussians_(level, groups_),
+          gaussians_(level, groups_, options),
           log_weight_(groups_, 0.0),
           chunks_((level.size() + kChunk - 1) / kChunk) {
         for (std::size_t i = 0; i < level.size(); ++i) {  // binary z_ij
@@ -43,7 +44,8 @@ class Reduction {
         for (int iteration = 0; iteration < kMaxIterations; ++iteration) {
             maximise();
             const double now = expect();
-            if (!(now - before > kTolerance * static_cast<double>(level_.size()))) break;
+            const double rise = options_.tolerance * static_cast<double>(level_.size());
+            if (!(now - before > std::max(rise, kRounding * std::abs(now)))) break;
             before = now;
         }
         return keep_fanout(level_, group_of_, Closeness::kResponsibility, options_);

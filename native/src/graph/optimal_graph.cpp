@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "anystream/parallel.hpp"
 #include "anystream/scan.hpp"
 
 namespace anystream::graph {
@@ -57,6 +58,7 @@ OptimalGraph optimal_graph(std::span<const std::int64_t> neighbours, std::size_t
     OptimalGraph graph;
     std::int64_t all_edges = 0;
     for (std::size_t k = 1; k <= max_k; ++k) {
+        check_interrupts();
         const std::int64_t edges_before = all_edges;
         for (std::size_t v = 0; v < n; ++v) {
             const auto other = static_cast<std::size_t>(neighbours[v * max_k + k - 1]);

@@ -12,9 +12,10 @@ namespace anystream::microclusters {
 namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr std::int64_t kMaxCount = std::int64_t{1} << 60;  // of points: sums of a few of them do not overflow
 
 void append(Column<double>& to, const std::vector<double>& from) {
-    to.own().insert(to.own().end(), from.begin(), from.end());
+    to.own().append(from.begin(), from.end());
 }
 
 bool all_finite(const Column<double>& values) {
@@ -114,7 +115,7 @@ Clusters::Arrays Clusters::arrays() const {
     for (const Snapshot& snapshot : settled.snapshots_) {
         out.snapshot.own().push_back(snapshot.time);
         out.snapshot.own().push_back(static_cast<std::int64_t>(snapshot.size()));
-        out.past_id.own().insert(out.past_id.own().end(), snapshot.id.begin(), snapshot.id.end());
+        out.past_id.own().append(snapshot.id.begin(), snapshot.id.end());
         for (const PastCluster& past : *snapshot.clusters) {
             out.past_count.own().push_back(past.count);
             append(out.past_observed, past.observed);
@@ -151,6 +152,7 @@ Clusters Clusters::from_arrays(Settings settings, std::size_t dimensions, std::s
         require(none_negative(*each), "a moment is negative");
     require(std::ranges::none_of(in.held_value.view(), [](double v) { return std::isinf(v); }), "a value is infinite");
     require(in.state[0] >= 0 && in.state[1] >= 0 && in.state[2] >= 0 && in.state[3] >= -1, "a counter is negative");
+    require(std::ranges::max(in.state.view()) <= kMaxCount, "a counter is larger than any stream is long");
     Clusters model(settings, dimensions);
     model.classes_ = classes;
     for (std::size_t i = 0; i < n; ++i) {

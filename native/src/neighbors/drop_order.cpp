@@ -6,7 +6,6 @@
 // remain, DROP2 and DROP3 all; these two break ties by the distance to the nearest enemy, the farthest removed first;
 // DROP3 removes noise (Wilson's editing rule) before all others.
 #include <set>
-#include <stdexcept>
 #include <tuple>
 
 #include "anystream/neighbors/nearest_alive.hpp"
@@ -20,7 +19,8 @@ namespace {
 constexpr std::size_t kNear = 3;
 
 /// Powers to the nearest exemplar of another class; infinite where there is none.
-std::vector<double> enemy_powers(const Space& space, std::span<const std::int32_t> labels, std::size_t classes) {
+std::vector<double> enemy_powers(const Space& space, std::span<const std::int32_t> labels, std::size_t classes,
+                                 const OrderWork& work) {
     std::vector<double> result(space.size(), std::numeric_limits<double>::infinity());
     for (std::size_t c = 0; c < classes; ++c) {
         std::vector<std::int64_t> others;
@@ -32,6 +32,7 @@ std::vector<double> enemy_powers(const Space& space, std::span<const std::int32_
         NearestSet best;
         for (std::size_t i = 0; i < labels.size(); ++i) {
             if (static_cast<std::size_t>(labels[i]) != c) continue;
+            throw_if_stopped(work);
             probe->open(*enemies, space.row(i));
             best.reset(1);
             probe->nearest(*enemies, 0, enemies->size(), {}, best, kNothingSkipped);
@@ -47,9 +48,10 @@ Order drop_order(const Space& space, std::span<const std::int32_t> labels, std::
                  const OrderWork& work) {
     const std::size_t n = space.size();
     NearestAlive nearest(space, kNear + 1, work.threads, work.done, work.stop);
+    throw_if_stopped(work);
     std::vector<double> tie(n, 0.0);
     std::vector<bool> noise(n, false);
-    if (variant >= 2) tie = enemy_powers(space, labels, classes);
+    if (variant >= 2) tie = enemy_powers(space, labels, classes, work);
     if (variant == 3) noise = suspected_noise(space, labels, classes, {.threads = work.threads, .stop = work.stop});
 
     Votes votes(classes);
@@ -86,7 +88,7 @@ Order drop_order(const Space& space, std::span<const std::int32_t> labels, std::
 
     Order order(n);
     for (std::size_t place = n; place-- > 0;) {
-        if (work.stop != nullptr && work.stop->is_set()) throw std::runtime_error("the ordering was stopped");
+        throw_if_stopped(work);
         const auto x = static_cast<std::size_t>(std::get<3>(*leaving.rbegin()));
         leaving.erase(std::prev(leaving.end()));
         order[place] = static_cast<std::int64_t>(x);

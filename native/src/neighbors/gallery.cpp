@@ -14,14 +14,18 @@
 namespace anystream::neighbors {
 
 namespace {
-constexpr std::size_t kNear = 8;  // exemplars around a new one that decide on its place
-}
+constexpr std::size_t kNear = 8;    // exemplars around a new one that decide on its place
+constexpr std::size_t kLayout = 9;  // numbers of the layout
+constexpr std::int64_t kMaxSerial = std::int64_t{1} << 60;
+constexpr std::size_t kGather = 1024;  // positions in a portion of gathering
+constexpr std::size_t kInPlace = 16;   // exemplars in a batch with lists that are learned in place
+}  // namespace
 
 Gallery::Gallery(std::unique_ptr<Space> space, std::size_t classes, std::size_t capacity)
     : space_(std::move(space)),
       classes_(classes),
       capacity_(capacity),
-      layout_(std::vector<std::int64_t>(5, 0)),
+      layout_(std::vector<std::int64_t>(kLayout, 0)),
       list_(std::vector<std::int64_t>(1, 0)) {}
 
 Gallery::Gallery(const Gallery& other)
@@ -33,7 +37,11 @@ Gallery::Gallery(const Gallery& other)
       left_(other.left_),
       layout_(other.layout_),
       list_(other.list_),
-      centre_distance_(other.centre_distance_) {}
+      centre_distance_(other.centre_distance_),
+      useful_(other.useful_),
+      fronts_(other.fronts_),
+      renewal_order_(other.renewal_order_),
+      renewal_(other.renewal_ ? std::make_unique<ListRenewal>(*other.renewal_) : nullptr) {}
 
 void Gallery::assign(std::unique_ptr<Space> space, std::vector<std::int32_t> labels, std::vector<std::int64_t> serials,
                      std::size_t classes) {
@@ -58,7 +66,10 @@ void Gallery::assign(std::unique_ptr<Space> space, std::vector<std::int32_t> lab
     }
     const std::int64_t next = serial.empty() ? 0 : *std::max_element(serial.begin(), serial.end()) + 1;
     classes_ = classes;
-    layout_.own() = {static_cast<std::int64_t>(setup), 0, 0, next, 0};
+    layout_.own() = {static_cast<std::int64_t>(setup), 0, 0, next, 0, 0, 0, 0, 0};
+    useful_.own().clear();
+    fronts_.own().clear();
+    cancel_renewal();
     left_ = 0;
     list_.own().assign(1, 0);
     centre_distance_.own().clear();
@@ -67,8 +78,7 @@ void Gallery::assign(std::unique_ptr<Space> space, std::vector<std::int32_t> lab
 
 void Gallery::make_lists(int threads) {
     const std::size_t n = size();
-    const auto balanced = static_cast<std::size_t>(std::round(2.0 * std::sqrt(static_cast<double>(n))));
-    const std::size_t head = std::clamp(balanced, setup(), n);
+    const std::size_t head = balanced_head(n, setup());
     std::vector<std::size_t> centre(n);
     std::vector<double> away(n, 0.0);
     parallel_for(n - head, 64, threads, [&](std::size_t first, std::size_t last) {
@@ -112,10 +122,10 @@ void Gallery::make_lists(int threads) {
 // -- learning one by one
 // -------------------------------------------------------------------------------------------------
 
-void Gallery::append(Row row, std::int32_t label) {
+void Gallery::append(Row row, std::int32_t label, std::int64_t serial) {
     space_->append(row);
     label_.own().push_back(label);
-    serial_.own().push_back(layout_.own()[3]++);
+    serial_.own().push_back(serial);
 }
 
 void Gallery::swap(std::size_t i, std::size_t j) {
@@ -135,43 +145,59 @@ void Gallery::lift(std::size_t target) {
     }
 }
 
-bool Gallery::in_setup(std::int32_t label) const noexcept {
-    const auto first = label_.view().first(setup());
-    return std::find(first.begin(), first.end(), label) != first.end();
+bool Gallery::has_front(std::int32_t label) const noexcept {
+    const auto is_one = [&](std::size_t p) { return label_[p] == label && present_at(p); };
+    for (std::size_t p = 0; p < setup(); ++p)
+        if (is_one(p)) return true;
+    return std::ranges::any_of(fronts(), [&](std::int64_t p) { return is_one(static_cast<std::size_t>(p)); });
+}
+
+std::size_t Gallery::compared_first() const {
+    std::size_t count = 0;
+    for (std::size_t p = 0; p < setup(); ++p) count += present_at(p);
+    for (const std::int64_t p : fronts()) count += present_at(static_cast<std::size_t>(p));
+    return count;
 }
 
 bool Gallery::learns_in_place(const Records& records, std::span<const std::int32_t> labels) const {
     if (!space_->appends_in_place(records)) return false;
-    if (!has_lists()) return true;
-    const std::size_t few = 64 + size() / 8;
-    const std::size_t leaving = capacity_ > 0 && present() + labels.size() > capacity_ ? labels.size() : 0;
-    if (size() + labels.size() - listed() > few || left_ + leaving > few) return false;
-    if (leaving > 1 || (leaving == 1 && find_oldest() < setup())) return false;
-    return std::ranges::all_of(labels, [&](std::int32_t label) { return in_setup(label); });
+    return !has_lists() || (labels.size() <= kInPlace && (!renewing() || renewal_));
 }
 
 void Gallery::reserve(const Records& records) {
-    space_->reserve(records.size());
-    reserve_doubling(label_.own(), size() + records.size());
-    reserve_doubling(serial_.own(), size() + records.size());
+    const std::size_t more = has_lists() ? 2 * records.size() : records.size();  // each may move another one
+    space_->reserve(more);
+    reserve_doubling(label_.own(), size() + more);
+    reserve_doubling(serial_.own(), size() + more);
     static_cast<void>(layout_.own());
     if (!scratch_.record) scratch_.record = space_->probe();
     if (!scratch_.neighbor) scratch_.neighbor = space_->probe();
     for (const auto* probe : {&scratch_.record, &scratch_.neighbor})
         if (records.size() > 0) (*probe)->open(*space_, records.row(0));  // all rows of vectors are equally long
     scratch_.near.reset(kNear);
-    scratch_.best.reset(1);
+    scratch_.best.reset(3);
+    if (!has_lists()) return;
+    scratch_.row.reserve(space_->width());
+    reserve_doubling(useful_.own(), size() - listed() + more);
+    reserve_doubling(fronts_.own(), fronts_.size() + more);
+    if (renewal_) renewal_->reserve(*space_, size() + more, setup() + fronts_.size() + more);
+    const bool may_begin = renewing() ? !renewal_ || renewal_->nearly_done() || size() < 4096
+                                      : std::max(size() - listed(), left_) + more > few();
+    if (!may_begin) return;
+    reserve_doubling(renewal_order_.own(), size() + more);
+    if (!spare_) spare_ = new_renewal(more);
+    spare_->reserve(*space_, size() + more + few(), setup() + fronts_.size() + more);
 }
 
 void Gallery::insert(Row row, std::int32_t label) {
-    const bool first_of_class = !in_setup(label);
+    const bool first_of_class = !has_front(label);
     declare_classes(static_cast<std::size_t>(label) + 1);
     if (has_lists()) {
         insert_late(row, label, first_of_class);
         return;
     }
     const std::size_t level = first_of_class ? 0 : level_for(row, label);
-    append(row, label);
+    append(row, label, layout_.own()[3]++);
     if (first_of_class) {
         lift(setup());
         ++layout_.own()[0];
@@ -181,59 +207,165 @@ void Gallery::insert(Row row, std::int32_t label) {
     if (capacity_ > 0 && size() > capacity_) remove(find_oldest());
 }
 
-/// Appends an exemplar behind the lists and evicts the oldest. Each class needs one in front: if that one is evicted,
-/// or a class is new, the lists are rebuilt.
+/// Appends an exemplar behind the lists, evicts the oldest, and builds another portion of new lists.
 void Gallery::insert_late(Row row, std::int32_t label, bool first_of_class) {
-    append(row, label);
-    bool renew = first_of_class;
-    if (capacity_ > 0 && present() > capacity_) {
-        const std::size_t leaving = find_oldest();
-        layout_.own()[4] = serial_[leaving] + 1;
-        ++left_;
-        renew |= leaving < setup();
-    }
-    const std::size_t few = 64 + size() / 8;
-    if (renew || size() - listed() > few || left_ > few) renew_lists();
+    useful_.own().push_back(!first_of_class && useful(row, label));
+    append(row, label, layout_.own()[3]++);
+    if (first_of_class) fronts_.own().push_back(static_cast<std::int64_t>(size() - 1));
+    if (capacity_ > 0 && present() > capacity_) evict_oldest();
+    advance_renewal();
 }
 
-/// Rebuilds the lists from the present exemplars. Prototypes stay; missing ones are taken from the late exemplars that
-/// the prototypes misclassify, then from the other late ones, then from the lists.
-void Gallery::renew_lists() {
-    std::vector<std::int64_t> order, others, rest;
-    for (std::size_t p = 0; p < size(); ++p) {
-        if (serial_[p] < oldest()) continue;
-        const auto at = static_cast<std::int64_t>(p);
-        if (p >= head() && p < listed()) {
-            rest.push_back(at);
-        } else {
-            (p < head() || useful(p) ? order : others).push_back(at);
-        }
-    }
-    order.insert(order.end(), others.begin(), others.end());
-    order.insert(order.end(), rest.begin(), rest.end());
-    std::vector<std::int32_t> labels;
-    std::vector<std::int64_t> serials;
-    for (const std::int64_t p : order) {
-        labels.push_back(label_[static_cast<std::size_t>(p)]);
-        serials.push_back(serial_[static_cast<std::size_t>(p)]);
-    }
-    assign(space_->permuted(order), std::move(labels), std::move(serials), classes_);
-    make_lists(1);
+/// Evicts the oldest exemplar, which keeps its position. If its class was compared first by it, another one takes over.
+void Gallery::evict_oldest() {
+    const std::size_t leaving = find_oldest();
+    layout_.own()[4] = serial_[leaving] + 1;
+    ++left_;
+    if (has_front(label_[leaving])) return;
+    for (std::size_t p = setup(); p < size(); ++p)
+        if (label_[p] == label_[leaving] && present_at(p)) return make_front(p);
+}
+
+/// Moves an exemplar behind the others and compares it first from now on.
+void Gallery::make_front(std::size_t position) {
+    const Row row = space_->row(position);
+    scratch_.row.assign(row.begin(), row.end());
+    const std::int64_t serial = serial_[position];
+    append(scratch_.row, label_[position], serial);
+    useful_.own().push_back(0);
+    fronts_.own().push_back(static_cast<std::int64_t>(size() - 1));
+    serial_.own()[position] = -1;
+    ++left_;
+    if (renewal_) renewal_->forget(serial);
 }
 
 /// Whether the nearest prototype is of another class, but most of the three nearest exemplars are not.
-bool Gallery::useful(std::size_t position) const {
-    const auto probe = space_->probe();
-    NearestSet best(1);
-    const auto agrees = [&](const Neighbor& each) {
-        return label_[static_cast<std::size_t>(each.position)] == label_[position];
-    };
-    probe->open(*space_, space_->row(position));
-    probe->nearest(*space_, 0, head(), serials(), best, position);
+bool Gallery::useful(Row row, std::int32_t label) {
+    open_scratch();
+    auto& best = scratch_.best;
+    const auto agrees = [&](const Neighbor& each) { return label_[static_cast<std::size_t>(each.position)] == label; };
+    scratch_.record->open(*space_, row);
+    best.reset(1);
+    scratch_.record->nearest(*space_, 0, head(), serials(), best, kNothingSkipped);
     if (best.found().empty() || agrees(best.found()[0])) return false;
     best.reset(3, oldest());
-    probe->nearest(*space_, 0, size(), serials(), best, position);
+    scratch_.record->nearest(*space_, 0, size(), serials(), best, kNothingSkipped);
     return std::count_if(best.found().begin(), best.found().end(), agrees) >= 2;
+}
+
+void Gallery::open_scratch() {
+    if (!scratch_.record) scratch_.record = space_->probe();
+    if (!scratch_.neighbor) scratch_.neighbor = space_->probe();
+}
+
+void Gallery::add_features(std::size_t width) {
+    space_->add_features(width);
+    cancel_renewal();
+}
+
+// -- new lists
+// -------------------------------------------------------------------------------------------------------------------
+
+ListRenewal::Source Gallery::renewal_source() const {
+    return {*space_, labels(), serials(), renewal_order_.view(), static_cast<std::size_t>(layout_[5])};
+}
+
+/// Memory for new lists of all exemplars and so many more.
+std::unique_ptr<ListRenewal> Gallery::new_renewal(std::size_t more) const {
+    auto renewal = std::make_unique<ListRenewal>(*space_);
+    renewal->reserve(*space_, size() + more + few(), setup() + fronts_.size() + more);
+    return renewal;
+}
+
+/// One portion with every exemplar that is learned; begins new lists if there are many late or evicted exemplars.
+void Gallery::advance_renewal() {
+    if (!renewing()) {
+        if (size() - listed() > few() || left_ > few()) begin_renewal();
+        return;
+    }
+    if (!renewal_) resume_renewal();
+    if (!gathered()) {
+        gather();
+        return;
+    }
+    ++layout_.own()[7];
+    if (renewal_->advance(renewal_source())) adopt_renewal();
+}
+
+/// The exemplars that are compared first stay so, and prototypes stay prototypes; missing ones are taken from the late
+/// exemplars that the prototypes misclassify, then from the other late ones, then from the lists.
+void Gallery::begin_renewal() {
+    auto& order = renewal_order_.own();
+    const auto add = [&](std::size_t p) {
+        if (present_at(p)) order.push_back(static_cast<std::int64_t>(p));
+    };
+    for (std::size_t p = 0; p < setup(); ++p) add(p);
+    for (const std::int64_t p : fronts()) add(static_cast<std::size_t>(p));
+    const std::size_t setup_next = order.size();
+    for (std::size_t p = setup(); p < head(); ++p) add(p);
+    for (const bool wanted : {true, false})
+        for (std::size_t s = 0; s <= fronts_.size(); ++s)
+            for (std::size_t p = segment_begin(s); p < segment_end(s); ++p)
+                if ((useful_[p - listed()] != 0) == wanted) add(p);
+    auto& layout = layout_.own();
+    layout[5] = static_cast<std::int64_t>(size());
+    layout[6] = static_cast<std::int64_t>(setup_next);
+    layout[7] = 0;
+    layout[8] = static_cast<std::int64_t>(head());
+    renewal_ = spare_ ? std::move(spare_) : new_renewal(0);
+    gather();
+}
+
+/// Adds the next exemplars of the lists to those that take part.
+void Gallery::gather() {
+    auto& order = renewal_order_.own();
+    const auto first = static_cast<std::size_t>(layout_[8]), last = std::min(first + kGather, listed());
+    for (std::size_t p = first; p < last; ++p)
+        if (present_at(p)) order.push_back(static_cast<std::int64_t>(p));
+    layout_.own()[8] = static_cast<std::int64_t>(last);
+    if (gathered()) renewal_->begin(renewal_source(), static_cast<std::size_t>(layout_[6]));
+}
+
+/// Repeats the portions that were done before the model was stored.
+void Gallery::resume_renewal() {
+    renewal_ = new_renewal(0);
+    if (!gathered()) return;
+    const auto source = renewal_source();
+    renewal_->begin(source, static_cast<std::size_t>(layout_[6]));
+    for (std::int64_t i = 0; i < layout_[7]; ++i)
+        if (renewal_->advance(source)) break;  // of a forged file only
+}
+
+/// Replaces the lists by the new ones; what was learned since they were begun is late.
+void Gallery::adopt_renewal() {
+    const auto begun = static_cast<std::size_t>(layout_[5]), n = renewal_order_.size();
+    auto& useful = useful_.own();
+    std::copy(useful.begin() + (begun - listed()), useful.end(), useful.begin());
+    useful.resize(useful.size() - (begun - listed()));
+    auto& fronts = fronts_.own();
+    const auto since = std::lower_bound(fronts.begin(), fronts.end(), static_cast<std::int64_t>(begun));
+    const auto kept = static_cast<std::size_t>(fronts.end() - since);
+    for (std::size_t i = 0; i < kept; ++i) fronts[i] = since[i] + static_cast<std::int64_t>(n - begun);
+    fronts.resize(kept);
+    std::swap(space_, renewal_->space());
+    std::swap(label_, renewal_->label());
+    std::swap(serial_, renewal_->serial());
+    std::swap(list_, renewal_->list());
+    std::swap(centre_distance_, renewal_->centre_distance());
+    auto& layout = layout_.own();
+    layout[0] = layout[6];
+    layout[1] = static_cast<std::int64_t>(renewal_->head());
+    layout[2] = static_cast<std::int64_t>(n);
+    left_ = static_cast<std::size_t>(std::ranges::count_if(serials(), [&](auto s) { return s < oldest(); }));
+    cancel_renewal();
+}
+
+void Gallery::cancel_renewal() {
+    renewal_.reset();
+    spare_.reset();
+    renewal_order_.own().clear();
+    auto& layout = layout_.own();
+    layout[5] = layout[6] = layout[7] = layout[8] = 0;
 }
 
 /// The level whose first exemplars this one would help: it is not noise (most of its three nearest have its class), and
@@ -243,9 +375,8 @@ std::size_t Gallery::level_for(Row row, std::int32_t label) {
     std::size_t last = 0;
     while (level_end(last) < size()) ++last;
     if (last == 0) return 0;
-    if (!scratch_.record) scratch_.record = space_->probe();
-    if (!scratch_.neighbor) scratch_.neighbor = space_->probe();
-    auto& [probe, other, near, best] = scratch_;
+    open_scratch();
+    auto& [probe, other, near, best, row_copy] = scratch_;
     near.reset(kNear);
     probe->open(*space_, row);
     probe->nearest(*space_, 0, size(), serials(), near, kNothingSkipped);
@@ -309,6 +440,13 @@ void Gallery::remove(std::size_t position) {
     serial_.own().pop_back();
 }
 
+std::size_t Gallery::own_bytes() const {
+    std::size_t bytes = column_bytes(*this);
+    for (const auto* each : {&renewal_, &spare_})
+        if (*each) bytes += (*each)->own_bytes();
+    return bytes;
+}
+
 // -- files
 // -----------------------------------------------------------------------------------------------------------------
 
@@ -317,7 +455,10 @@ NamedColumns Gallery::columns() {
                      {"serial", &serial_},
                      {"layout", &layout_},
                      {"list", &list_},
-                     {"centre_distance", &centre_distance_}};
+                     {"centre_distance", &centre_distance_},
+                     {"useful", &useful_},
+                     {"fronts", &fronts_},
+                     {"renewal", &renewal_order_}};
     const NamedColumns more = space_->columns();
     all.insert(all.end(), more.begin(), more.end());
     return all;
@@ -329,8 +470,11 @@ void Gallery::adopt_columns() {
     const auto n = static_cast<std::int64_t>(space_->size());
     require(static_cast<std::int64_t>(label_.size()) == n && static_cast<std::int64_t>(serial_.size()) == n,
             "labels or serials do not match the exemplars");
-    require(layout_.size() == 5, "the layout has another length");
+    require(layout_.size() == kLayout, "the layout has another length");
     for (std::size_t i = 0; i < 3; ++i) require(layout_[i] >= 0 && layout_[i] <= n, "the layout exceeds the exemplars");
+    require(layout_[3] <= kMaxSerial && layout_[4] <= kMaxSerial &&
+                std::ranges::all_of(serials(), [](std::int64_t s) { return s <= kMaxSerial; }),
+            "a serial is larger than any stream is long");
     require(n == 0 || setup() > 0, "no exemplar is compared first");
     const bool lists = head() > 0;
     require(!lists || (setup() <= head() && head() <= listed()), "the layout is out of order");
@@ -341,6 +485,18 @@ void Gallery::adopt_columns() {
     for (std::size_t l = 0; l < head(); ++l) require(list_[l] <= list_[l + 1], "a list ends before it begins");
     for (std::size_t i = 0; i < label_.size(); ++i)
         require(label_[i] >= 0 && static_cast<std::size_t>(label_[i]) < classes_, "a label is not a class");
+    require(useful_.size() == (lists ? size() - listed() : 0), "the marks do not match the exemplars behind the lists");
+    require(lists || (fronts_.size() == 0 && renewal_order_.size() == 0), "there are fronts without lists");
+    for (std::size_t i = 0; i < fronts_.size(); ++i)
+        require(fronts_[i] >= (i == 0 ? layout_[2] : fronts_[i - 1] + 1) && fronts_[i] < n, "a front is out of place");
+    const std::int64_t begun = layout_[5], taking_part = static_cast<std::int64_t>(renewal_order_.size());
+    require(begun >= 0 && begun <= n && (taking_part == 0 || begun >= layout_[2]), "new lists exceed the exemplars");
+    require(taking_part == 0 || (layout_[6] > 0 && layout_[6] <= taking_part && taking_part <= begun),
+            "new lists are out of order");
+    require(layout_[8] >= 0 && layout_[8] <= layout_[2] && (taking_part == 0 || layout_[8] >= layout_[1]),
+            "new lists were gathered from other positions");
+    require(layout_[7] >= 0 && layout_[7] <= n, "new lists have more portions than exemplars");
+    for (const std::int64_t p : renewal_order_.view()) require(p >= 0 && p < begun, "new lists exceed the exemplars");
     left_ = static_cast<std::size_t>(std::ranges::count_if(serial_.view(), [&](auto s) { return s < oldest(); }));
     require(lists || left_ == 0, "evicted exemplars are still present");
 }

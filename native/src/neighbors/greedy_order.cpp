@@ -101,7 +101,16 @@ class Greedy {
         if (keeps_ && !kept_[p].empty()) return kept_[p];
         Powers powers(room_);
         probe.open(*sorted_, sorted_->row(p));
-        probe.rough_powers(*sorted_, powers);
+        if (keeps_) {  // each takes long: look between them
+            for (std::size_t i = 0; i < sorted_->size(); ++i) {
+                throw_if_stopped(work_);
+                double power = 0.0;
+                probe.powers(*sorted_, i, i + 1, {&power, 1});
+                powers[i] = static_cast<float>(power);
+            }
+        } else {
+            probe.rough_powers(*sorted_, powers);
+        }
         if (keeps_) kept_[p] = powers;
         return powers;
     }
@@ -154,7 +163,7 @@ class Greedy {
         order_.push_back(sample_[choice.place]);
         chosen_[choice.place] = true;
         include(label_[choice.place], choice.powers);
-        if (work_.stop != nullptr && work_.stop->is_set()) throw std::runtime_error("the ordering was stopped");
+        throw_if_stopped(work_);
     }
 
     void forget_nearest() noexcept {

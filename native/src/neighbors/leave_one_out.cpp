@@ -8,11 +8,12 @@ void leave_one_out(const Gallery& gallery, const QuerySettings& settings, std::s
                    int threads, std::span<std::int32_t> out) {
     parallel_for(gallery.size(), Query::kRecordsPerTask, threads, [&](std::size_t first, std::size_t last) {
         Query query;
+        InterruptibleSteps steady;
         for (std::size_t i = first; i < last; ++i) {
             query.leave_out(i);
             query.open(gallery, settings, gallery.space().row(i));
             for (std::size_t s = 0; s < stages.size(); ++s) {
-                query.advance(gallery, stages[s] - query.steps(), nullptr);
+                steady.advance(query, gallery, stages[s] - query.steps(), nullptr);
                 out[i * stages.size() + s] = static_cast<std::int32_t>(query.label(gallery));
             }
         }

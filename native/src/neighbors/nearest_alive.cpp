@@ -10,9 +10,10 @@ constexpr std::size_t kSpare = 9;  // entries beyond the visible ones
 }
 
 NearestAlive::NearestAlive(const Space& space, std::size_t visible, int threads, std::atomic<std::int64_t>* done,
-                           const StopFlag* stop)
+                           const StopFlag* stop, ListsOf lists_of)
     : visible_(visible),
       length_(visible + kSpare),
+      lists_of_(lists_of),
       left_(space.clone()),
       living_(space.size()),
       place_(space.size()),
@@ -64,6 +65,7 @@ void NearestAlive::remove(std::size_t x) {
     place_[static_cast<std::size_t>(living_[place])] = static_cast<std::int64_t>(place);
     living_.pop_back();
     place_[x] = -1;
+    if (lists_of_ == ListsOf::remaining) count_[x] = 0;  // found in no list from now on, so never filled again
     for (const std::int32_t holder : std::exchange(holders_[x], {})) {
         const auto i = static_cast<std::size_t>(holder);
         const std::size_t at = place_in_list(i, x);

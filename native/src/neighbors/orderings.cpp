@@ -1,25 +1,16 @@
 // Shared by several orderings.
 #include "anystream/neighbors/orderings.hpp"
 
+#include <stdexcept>
+
+#include "anystream/parallel.hpp"
 #include "votes.hpp"
 
 namespace anystream::neighbors {
 
-std::vector<double> own_class_powers(const Space& space, std::span<const std::int32_t> labels, std::size_t classes,
-                                     int threads) {
-    std::vector<double> result(space.size(), std::numeric_limits<double>::infinity());
-    std::vector<std::vector<std::int64_t>> members(classes);
-    for (std::size_t i = 0; i < labels.size(); ++i)
-        members[static_cast<std::size_t>(labels[i])].push_back(static_cast<std::int64_t>(i));
-    for (const auto& own : members) {
-        if (own.size() < 2) continue;
-        const auto part = space.permuted(own);
-        std::vector<std::int64_t> position(own.size());
-        std::vector<double> power(own.size());
-        part->all_nearest(1, own, threads, position, power, nullptr, nullptr);
-        for (std::size_t i = 0; i < own.size(); ++i) result[static_cast<std::size_t>(own[i])] = power[i];
-    }
-    return result;
+void throw_if_stopped(const OrderWork& work) {
+    if (work.stop != nullptr && work.stop->is_set()) throw std::runtime_error("the ordering was stopped");
+    check_interrupts();
 }
 
 std::vector<bool> suspected_noise(const Space& space, std::span<const std::int32_t> labels, std::size_t classes,
@@ -28,6 +19,7 @@ std::vector<bool> suspected_noise(const Space& space, std::span<const std::int32
     std::vector<std::int64_t> position(space.size() * kNear);
     std::vector<double> power(space.size() * kNear);
     space.all_nearest(kNear, {}, work.threads, position, power, work.done, work.stop);
+    throw_if_stopped(work);
     std::vector<bool> noise(space.size());
     Votes votes(classes);
     for (std::size_t i = 0; i < space.size(); ++i) {

@@ -27,7 +27,17 @@ void Query::open(const Gallery& gallery, const QuerySettings& settings, Row x) {
     state_ = {};
     centre_.resize(gallery.head());
     compare(gallery, gallery.setup());
+    compare_fronts(gallery);
     find_next(gallery);
+}
+
+void Query::compare_fronts(const Gallery& gallery) {
+    for (const std::int64_t front : gallery.fronts()) {
+        const auto p = static_cast<std::size_t>(front);
+        double power = 0.0;
+        probe_->powers(gallery.space(), p, p + 1, {&power, 1});
+        if (p != left_out_) best_.offer({power, gallery.serials()[p], front});
+    }
 }
 
 /// Compares positions up to `last`; returns how many.
@@ -108,11 +118,11 @@ bool Query::enter_next_list(const Gallery& gallery) {
             return true;
         }
     }
-    if (static_cast<std::size_t>(state_.list) == n && gallery.listed() < gallery.size()) {
-        ++state_.list;
-        state_.position = static_cast<std::int64_t>(gallery.listed());
-        state_.list_end = static_cast<std::int64_t>(gallery.size());
-        return true;
+    while (static_cast<std::size_t>(state_.list) <= n + gallery.fronts().size()) {  // those learned later
+        const std::size_t segment = static_cast<std::size_t>(state_.list++) - n;
+        state_.position = static_cast<std::int64_t>(gallery.segment_begin(segment));
+        state_.list_end = static_cast<std::int64_t>(gallery.segment_end(segment));
+        if (state_.position < state_.list_end) return true;
     }
     return false;
 }
@@ -192,21 +202,29 @@ void Query::resume(const Gallery& gallery, const QuerySettings& settings, Row x,
             throw std::invalid_argument(
                 "not the state of a query of this model; resume it with the model it was suspended on");
     };
-    const auto n = static_cast<std::int64_t>(gallery.size());
-    require(state.steps >= 0 && state.steps <= std::int64_t{1} << 60 &&
-            state.position >= static_cast<std::int64_t>(gallery.setup()) && state.position <= n);
-    require(state.list >= -1 && state.list <= static_cast<std::int64_t>(gallery.head()) + 1);
+    const auto n = static_cast<std::int64_t>(gallery.size()), head = static_cast<std::int64_t>(gallery.head());
+    const auto setup = static_cast<std::int64_t>(gallery.setup());
+    require(state.position >= setup && state.position <= n);
+    require(state.steps >= 0 && state.steps <= n - setup);
     require(state.list_end >= 0 && state.list_end <= n);
+    const auto segments = static_cast<std::int64_t>(gallery.fronts().size()) + 1;
+    require(gallery.has_lists() ? state.list >= -1 && state.list <= head + segments : state.list == -1);
+    require(state.list >= 0 ? state.position >= head && state.position <= state.list_end
+                            : !gallery.has_lists() || state.position < head);
     require(state.nearest.size() <= settings.k && (gallery.present() == 0 || !state.nearest.empty()));
     open(gallery, settings, x);
     if (gallery.has_lists()) {  // the prototypes' distances again: they are no part of the state
         const bool done = state.list >= 0;
         compare(gallery, done ? gallery.head() : static_cast<std::size_t>(state.position));
         if (done) order_lists(gallery);
+        require(state.steps <= max_steps(gallery, state));
+        if (done && state.position < state.list_end) require(within_list(gallery, state));
     }
     best_.reset(settings.k, gallery.oldest());
+    std::vector<std::int64_t> positions;
     for (const Near& each : state.nearest) {  // each distance again: to the last bit, and a check of the state
-        require(each.position >= 0 && each.position < n);
+        require(each.position >= 0 && each.position < (gallery.has_lists() ? n : state.position));
+        positions.push_back(each.position);
         const auto at = static_cast<std::size_t>(each.position);
         require(gallery.serials()[at] >= gallery.oldest());
         double power = 0.0;
@@ -215,6 +233,8 @@ void Query::resume(const Gallery& gallery, const QuerySettings& settings, Row x,
         require(distance == each.distance || std::abs(distance - each.distance) <= kSame * distance);
         best_.offer({power, gallery.serials()[at], each.position});
     }
+    std::sort(positions.begin(), positions.end());
+    require(std::adjacent_find(positions.begin(), positions.end()) == positions.end());
     state_ = state;
     state_.nearest.clear();
     if (gallery.has_lists() && state.list >= 0) {
@@ -222,6 +242,34 @@ void Query::resume(const Gallery& gallery, const QuerySettings& settings, Row x,
         return;
     }
     find_next(gallery);
+}
+
+/// How many exemplars a state with lists can have compared: every one up to its position, in the order of visits.
+std::int64_t Query::max_steps(const Gallery& gallery, const QueryState& state) const {
+    const std::size_t head = gallery.head(), all = gallery.size() - gallery.setup();
+    if (state.list < 0) return state.position - static_cast<std::int64_t>(gallery.setup());
+    if (state.position >= state.list_end && state.list > 0) return static_cast<std::int64_t>(all);
+    const auto visited = std::min(static_cast<std::size_t>(state.list), head);
+    std::size_t steps = head - gallery.setup();
+    for (std::size_t i = 0; i < visited; ++i) {
+        const auto l = static_cast<std::size_t>(lists_[i]);
+        steps += gallery.list_end(l) - gallery.list_begin(l);
+    }
+    for (std::size_t s = 0; head + s < static_cast<std::size_t>(state.list); ++s)
+        steps += gallery.segment_end(s) - gallery.segment_begin(s);
+    return static_cast<std::int64_t>(std::min(steps, all)) - (state.list_end - state.position);
+}
+
+/// Whether a state with exemplars left to compare is in the list that it names.
+bool Query::within_list(const Gallery& gallery, const QueryState& state) const {
+    const auto position = static_cast<std::size_t>(state.position), end = static_cast<std::size_t>(state.list_end);
+    if (state.list == 0) return false;
+    if (static_cast<std::size_t>(state.list) > gallery.head()) {
+        const std::size_t segment = static_cast<std::size_t>(state.list) - gallery.head() - 1;
+        return position >= gallery.segment_begin(segment) && end == gallery.segment_end(segment);
+    }
+    const auto l = static_cast<std::size_t>(lists_[static_cast<std::size_t>(state.list) - 1]);
+    return position >= gallery.list_begin(l) && end <= gallery.list_end(l);
 }
 
 }  // namespace anystream::neighbors

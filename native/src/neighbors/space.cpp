@@ -10,17 +10,26 @@
 
 namespace anystream::neighbors {
 
+namespace {
+constexpr std::size_t kDearPortion = 16;  // comparisons of series or texts, each of which may take a millisecond
+}
+
 void Space::all_nearest(std::size_t k, std::span<const std::int64_t> ids, int threads,
                         std::span<std::int64_t> out_position, std::span<double> out_power,
                         std::atomic<std::int64_t>* done, const StopFlag* stop) const {
     parallel_for(size(), 16, threads, [&](std::size_t first, std::size_t last) {
+        const std::size_t portion = stride() < kBlockLanes ? kDearPortion : size();
         const auto mine = probe();
         NearestSet best(k);
         for (std::size_t i = first; i < last; ++i) {
             if (stop != nullptr && stop->is_set()) return;
             mine->open(*this, row(i));
             best.reset(k);
-            mine->nearest(*this, 0, size(), ids, best, i);
+            for (std::size_t from = 0; from < size(); from += portion) {
+                mine->nearest(*this, from, std::min(from + portion, size()), ids, best, i);
+                check_interrupts();
+                if (stop != nullptr && stop->is_set()) return;
+            }
             const auto found = best.found();
             for (std::size_t r = 0; r < k; ++r) {
                 out_position[i * k + r] = r < found.size() ? found[r].position : -1;

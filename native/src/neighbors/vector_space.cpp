@@ -41,6 +41,7 @@ class VectorSpace final : public Space {
     [[nodiscard]] std::unique_ptr<Space> permuted(std::span<const std::int64_t> order) const override {
         return make_vector_space(store_.permuted(order));
     }
+    [[nodiscard]] std::unique_ptr<Space> empty_copy() const override { return make_vector_space(store_.empty_copy()); }
     [[nodiscard]] NamedColumns columns() override { return store_.columns(); }
     void adopt_columns() override { store_.adopt_columns(); }
     void all_nearest(std::size_t k, std::span<const std::int64_t> ids, int threads, std::span<std::int64_t> position,

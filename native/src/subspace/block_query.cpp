@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace anystream::subspace {
 
 namespace {
 
-constexpr std::uint32_t kStateVersion = 1;
+constexpr std::uint32_t kStateVersion = 2;
 constexpr std::int64_t kProportionalBelow = 3, kUnbiasedAbove = 50;  // n_s, section III.B of the paper
+constexpr double kMaxVote = 1e9;
 
 }  // namespace
 
@@ -118,6 +120,7 @@ BlockQuery::Sampled BlockQuery::sample(const Blocks& model, std::size_t b, const
                                    : kernel.intersect(points + from, lists.bits(list) + from, spare + from, to - from);
                 left += next_count_[s];
             }
+            if (left == 0 && settings_.empty == Empty::end) return {kNoClass, 0.0, false};
             if (left == 0 || left == size) continue;  // an empty subspace is undone
             points = spare;
             spare = points == narrowed_[0].data() ? narrowed_[1].data() : narrowed_[0].data();
@@ -135,12 +138,13 @@ bool BlockQuery::step(const Blocks& model) {
     const std::size_t b = model.size() - 1 - turn;
     Generator random(seed_, static_cast<std::uint64_t>(steps_));
     const Sampled found = sample(model, b, look(model, b), random);
-    const double amount = settings_.votes == Votes::plain ? 1.0 : std::clamp(found.gamma, 1e-9, 1e9);
-    const bool counts = found.success || settings_.failed == Failed::vote;
+    const double amount = settings_.votes == Votes::plain ? 1.0 : std::clamp(found.gamma, 1e-9, kMaxVote);
+    const bool some = found.dominant != kNoClass;
+    const bool counts = found.success || (some && settings_.failed == Failed::vote);
     if (counts) {
         vote_[found.dominant] += amount;
         succeeded_ += amount;
-    } else if (settings_.failed == Failed::fallback) {
+    } else if (some && settings_.failed == Failed::fallback) {
         fallback_[found.dominant] += amount;
         failed_ += amount;
     }
@@ -204,6 +208,7 @@ std::vector<std::byte> BlockQuery::suspend() const {
     out.value(static_cast<std::int32_t>(settings_.dominant));
     out.value(static_cast<std::int32_t>(settings_.votes));
     out.value(static_cast<std::int32_t>(settings_.failed));
+    out.value(static_cast<std::int32_t>(settings_.empty));
     out.value(settings_.max_samples);
     out.value(settings_.error);
     out.value(steps_);
@@ -229,11 +234,12 @@ void BlockQuery::resume(const Blocks& model, std::span<const std::byte> state) {
     s.dominant = in.choice(Dominant::lift);
     s.votes = in.choice(Votes::gamma);
     s.failed = in.choice(Failed::silent);
+    s.empty = in.choice(Empty::end);
     s.max_samples = in.value<std::int64_t>();
     s.error = in.value<double>();
     constexpr std::int64_t kMaxCount = 1'000'000'000;
     const auto between = [](auto value, auto min, auto max) { return value >= min && value <= max; };
-    in.require(between(s.max_samples, 0, kMaxCount) && s.error >= 0.0 && s.error < 1.0 &&
+    in.require(between(s.max_samples, 1, kMaxCount) && s.error >= 0.0 && s.error < 1.0 &&
                    between(s.min_points, 0, kMaxCount) && between(s.power, 0.0, 100.0) &&
                    between(s.significance, 0.0, 1e6),
                "its settings are damaged");
@@ -250,14 +256,22 @@ void BlockQuery::resume(const Blocks& model, std::span<const std::byte> state) {
         in.array(next.test_.wealth(), size, "the number of classes differs");
     }
     in.end();
-    in.require(next.steps_ >= 0 && next.steps_ <= s.max_samples && (next.exhausted_ || model.size() > 0),
+    in.require(next.steps_ >= 0 && next.steps_ <= s.max_samples, "its steps are damaged");
+    in.require(next.exhausted_ || (next.steps_ < s.max_samples && model.size() > 0 && model.only_class() < 0),
                "its steps are damaged");
-    const auto sound = [](double votes) { return votes >= 0.0 && std::isfinite(votes); };
-    in.require(sound(next.succeeded_) && sound(next.failed_) && std::ranges::all_of(next.vote_, sound) &&
-                   std::ranges::all_of(next.fallback_, sound),
+    in.require_sums(next.vote_);
+    in.require_sums(next.fallback_);
+    const auto adds_up = [](const std::vector<double>& votes, double sum) {
+        constexpr double kRounding = 1e-6;
+        const double all = std::accumulate(votes.begin(), votes.end(), 0.0);
+        return std::abs(sum - all) <= kRounding * all;
+    };
+    const double most = static_cast<double>(next.steps_) * (s.votes == Votes::plain ? 1.0 : kMaxVote);
+    in.require(adds_up(next.vote_, next.succeeded_) && adds_up(next.fallback_, next.failed_) &&
+                   next.succeeded_ + next.failed_ <= most * (1.0 + 1e-6),
                "its votes are damaged");
     in.require_record(next.x_);
-    for (const double wealth : next.test_.wealth()) in.require(!std::isnan(wealth), "its test is damaged");
+    for (const double wealth : next.test_.wealth()) in.require(wealth >= 0.0, "its test is damaged");
     next.prepare(model);
     *this = std::move(next);
 }

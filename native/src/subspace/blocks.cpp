@@ -186,7 +186,7 @@ Blocks Blocks::merged(std::span<const Blocks* const> parts, std::span<const std:
 
 Blocks::Arrays Blocks::arrays() const {
     Arrays out;
-    const auto append = [](auto& to, const auto& from) { to.own().insert(to.own().end(), from.begin(), from.end()); };
+    const auto append = [](auto& to, const auto& from) { to.own().append(from.begin(), from.end()); };
     for (const auto& block : blocks_) {
         append(out.code, block->codes());
         append(out.point_class, block->point_classes());

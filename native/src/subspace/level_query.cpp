@@ -136,6 +136,7 @@ std::size_t LevelQuery::label(const Levels& model) const {
 namespace {
 constexpr std::uint32_t kStateVersion = 1;
 constexpr std::int64_t kMaxSamples = 1'000'000'000;
+constexpr double kRounding = 1e-6;
 }  // namespace
 
 std::vector<std::byte> LevelQuery::suspend() const {
@@ -159,7 +160,7 @@ void LevelQuery::resume(const Levels& model, std::span<const std::byte> state) {
     in.require(in.value<std::uint32_t>() == kStateVersion, "it was written by another version");
     next.settings_.max_samples = in.value<std::int64_t>();
     next.settings_.error = in.value<double>();
-    in.require(next.settings_.max_samples >= 0 && next.settings_.max_samples <= kMaxSamples &&
+    in.require(next.settings_.max_samples >= 1 && next.settings_.max_samples <= kMaxSamples &&
                    next.settings_.error >= 0.0 && next.settings_.error < 1.0,
                "its settings are damaged");
     next.steps_ = in.value<std::int64_t>();
@@ -175,6 +176,8 @@ void LevelQuery::resume(const Levels& model, std::span<const std::byte> state) {
     }
     in.end();
     in.require(next.steps_ >= 0 && next.steps_ <= next.settings_.max_samples, "its steps are damaged");
+    in.require(next.exhausted_ || (next.steps_ < next.settings_.max_samples && model.only_class() < 0),
+               "its steps are damaged");
     std::int64_t given = 0;
     for (const std::int64_t n : next.given_) {
         in.require(n >= 0 && n <= next.steps_, "its samples are damaged");
@@ -184,7 +187,12 @@ void LevelQuery::resume(const Levels& model, std::span<const std::byte> state) {
     in.require_record(next.x_);
     in.require_sums(next.sum_);
     in.require_sums(next.prior_sum_);
-    for (const double wealth : next.test_.wealth()) in.require(!std::isnan(wealth), "its test is damaged");
+    for (std::size_t l = 0; l < model.size(); ++l) {  // a sample adds at most 1
+        double votes = next.prior_sum_[l];
+        for (std::size_t c = 0; c < model.classes(); ++c) votes += next.sum_[l * model.classes() + c];
+        in.require(votes <= static_cast<double>(next.given_[l]) * (1.0 + kRounding), "its votes are damaged");
+    }
+    for (const double wealth : next.test_.wealth()) in.require(wealth >= 0.0, "its test is damaged");
     next.prepare(model);
     *this = std::move(next);
 }

@@ -249,7 +249,7 @@ Levels Levels::merged(std::span<const Levels* const> parts, std::span<const std:
 
 Levels::Arrays Levels::arrays() const {
     Arrays out;
-    const auto append = [](auto& to, const auto& from) { to.own().insert(to.own().end(), from.begin(), from.end()); };
+    const auto append = [](auto& to, const auto& from) { to.own().append(from.begin(), from.end()); };
     for (const auto* levels : {&levels_, &judged_}) {
         for (const Level& level : *levels) {
             append(out.value, level.values());

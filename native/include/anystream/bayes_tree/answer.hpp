@@ -14,7 +14,7 @@
 namespace anystream::bayes_tree {
 
 /// A record in the space of the trees; with a metric it is valid until this thread's next call.
-[[nodiscard]] std::span<const double> in_tree_space(const Metric* metric, std::span<const double> record);
+[[nodiscard]] TreeRecord in_tree_space(const Metric* metric, std::span<const double> record);
 
 /// Raw records and the metric that the trees were built in (nullptr: none).
 struct MappedRows {
@@ -23,7 +23,7 @@ struct MappedRows {
 
     [[nodiscard]] std::size_t size() const noexcept { return raw.size(); }
     /// Record i in the space of the trees, as `in_tree_space`.
-    [[nodiscard]] std::span<const double> row(std::size_t i) const { return in_tree_space(metric, raw.row(i)); }
+    [[nodiscard]] TreeRecord row(std::size_t i) const { return in_tree_space(metric, raw.row(i)); }
 };
 
 using ForestBatch = Batch<Query, MappedRows>;
@@ -37,5 +37,15 @@ using ForestBatch = Batch<Query, MappedRows>;
 ///   - more records are answered in passes over all of them: a shallow pass first, so that every record has an answer,
 ///     then deeper ones that start each record from scratch, as deep as the time left allows.
 void answer(const ForestBatch& batch, const Limits& limits, int threads, const AnswerRows& out);
+
+/// What `log2_scores_in_stages` writes.
+struct ScoreRows {
+    std::span<double> scores;           // (size, stages, classes) of the trees alone; -1e30: no record
+    std::span<double> votes;            // (size, classes) of the root model; all 0: it has no vote
+    std::span<std::uint8_t> exhausted;  // (size, stages)
+};
+/// The two parts of every decision, before they are weighted, after each of `stages` steps (ascending).
+void log2_scores_in_stages(const ForestBatch& batch, std::span<const std::int64_t> stages, int threads,
+                           const ScoreRows& out);
 
 }  // namespace anystream::bayes_tree

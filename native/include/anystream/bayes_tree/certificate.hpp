@@ -57,6 +57,8 @@ class Certificate {
     /// The part of a suspended query's state.
     [[nodiscard]] const std::vector<Sums>& sums() const noexcept { return sums_; }
     void set_sums(std::vector<Sums> sums);
+    /// Whether these sums, one per class, are the present ones but for rounding.
+    [[nodiscard]] bool agrees_with(std::span<const Sums> sums) const noexcept;
 
   private:
     /// Bounds of the density of n records: n 2^lower, and n times between 2^upper and 2^floor on the chord, at `near`.

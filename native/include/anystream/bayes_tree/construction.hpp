@@ -10,6 +10,7 @@
 #include <span>
 
 #include "anystream/bayes_tree/tree_shape.hpp"
+#include "anystream/parallel.hpp"
 #include "anystream/stop.hpp"
 
 namespace anystream::bayes_tree {
@@ -20,6 +21,8 @@ struct BuildOptions {
     std::uint64_t seed = 0;          // of all random draws
     int threads = 1;                 // 0: one per core
     std::size_t sample_size = 2000;  // maximum number of records that one split is fitted to
+    std::size_t all_groups = 512;    // up to this many groups are all compared; of more, those nearby
+    double tolerance = 1e-2;         // EM of virtual sampling ends when the mean log likelihood rises by no more
     std::span<const double> kernel_variance{};    // (dimensions,), > 0: the variance of the kernel around every record
     std::atomic<std::int64_t>* placed = nullptr;  // counts the records in their final place, up to points.size()
     const StopFlag* stop = nullptr;               // borrowed; when it is set, the construction throws BuildStopped
@@ -41,6 +44,7 @@ void require_kernel_variance(const BuildOptions& options);
 
 inline void throw_if_stopped(const BuildOptions& options) {
     if (options.stop != nullptr && options.stop->is_set()) throw BuildStopped{};
+    check_interrupts();
 }
 
 inline void report_placed(const BuildOptions& options, std::size_t records) noexcept {

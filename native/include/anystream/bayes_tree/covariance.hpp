@@ -50,9 +50,10 @@ inline constexpr std::size_t kPanelRows = 8;
 /// `covariance`, (d, d), is positive definite.
 [[nodiscard]] Blocks search_blocks(std::span<const double> covariance, std::size_t dimensions, std::size_t max_block);
 
-/// Makes a covariance safe: covariances are shrunk by max(1e-3, d / (d + records)), and the diagonal becomes
-/// `variance`, which is at least as large. The result is positive definite even if dimensions depend on each other.
-void shrink(std::span<double> covariance, std::span<const double> variance, double records);
+/// Makes a covariance safe: covariances are shrunk by max(1e-3, a / (a + records)), a = strength * d, and the diagonal
+/// becomes `variance`, which is at least as large. The result is positive definite even if dimensions depend on each
+/// other.
+void shrink(std::span<double> covariance, std::span<const double> variance, double records, double strength = 1.0);
 
 /// W of the blocks of `covariance`, (d, d) in the order of the dimensions: row i holds the columns from the beginning
 /// of its block up to i.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "anystream/bayes_tree/covariance.hpp"
+#include "anystream/bayes_tree/unknown_directions.hpp"
 #include "anystream/column.hpp"
 
 namespace anystream::bayes_tree {
@@ -14,7 +15,7 @@ namespace anystream::bayes_tree {
 /// One row per entry that has a covariance; an entry is identified by the node it stands for.
 struct CovarianceTable {
     Column<std::int32_t> of_node;  // (nodes,) the row of the entry that stands for the node; -1: it is diagonal
-    Column<std::int64_t> count;    // (rows,) its records when it was measured
+    Column<std::int64_t> count;    // (rows,) its records when it was measured, less 2 for each that left since
     Column<std::int32_t> order;    // (rows, d) the dimensions by blocks
     Column<std::int32_t> first;    // (rows, panels)
     Column<float> mean;            // (rows, d) in the order of the blocks, in z
@@ -58,18 +59,22 @@ struct RootModel {
     Column<float> mean;           // (classes, d)
     Column<float> values;         // (classes, panel values)
     Column<float> log2_norm;      // (classes,) with log2 of the prior; -inf: no records
-    Column<std::int64_t> known;   // (1,) how many records the forest had
+    Column<std::int64_t> known;   // (1,) how many records the forest had learned
 
     [[nodiscard]] bool empty() const noexcept { return log2_norm.size() == 0; }
     [[nodiscard]] std::size_t classes() const noexcept { return log2_norm.size(); }
-    /// out[c] = log2 P(c) p(x | c). Every value of x must be there.
-    void log2_joint(const double* x, std::span<double> out) const;
+    /// out[c] = log2 P(c) p(x | c) up to a number that all classes share; what is missing is integrated out. False,
+    /// with `out` undefined, if that would take too long.
+    bool log2_joint(const TreeRecord& record, std::span<double> out) const;
 
     [[nodiscard]] NamedColumns columns() {
         return {{"root_model_shift", &shift},   {"root_model_scale", &scale},         {"root_model_mean", &mean},
                 {"root_model_values", &values}, {"root_model_log2_norm", &log2_norm}, {"root_model_known", &known}};
     }
     [[nodiscard]] const char* flaw(std::size_t classes, std::size_t dimensions) const noexcept;
+
+  private:
+    bool log2_marginal(const TreeRecord& record, std::span<double> out) const;
 };
 
 }  // namespace anystream::bayes_tree

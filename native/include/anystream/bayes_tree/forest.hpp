@@ -23,6 +23,9 @@
 // The root table, the root node of the papers, holds one lane per class, in blocks of 64 classes. Each block has the
 // form of an inner node, the last one with as many lanes as it needs: a new class changes no other block.
 //
+// A forest with a window holds its last `window` records: record s of all that it learned lies at s % window, and takes
+// the place of the record that leaves (removal.cpp).
+//
 // Concurrency: const members may run on any number of threads. Members that change the forest may not run
 // concurrently with any; the owner copies a forest that others still read before it changes it.
 #pragma once
@@ -40,6 +43,7 @@
 
 #include "anystream/bayes_tree/covariance_table.hpp"
 #include "anystream/bayes_tree/margin.hpp"
+#include "anystream/bayes_tree/rtree.hpp"
 #include "anystream/bayes_tree/tree_shape.hpp"
 #include "anystream/column.hpp"
 #include "anystream/stop.hpp"
@@ -58,6 +62,8 @@ enum class Construction : std::int32_t {
     guttman,
     nearest_mean
 };
+/// How one record is added to a tree: next to the nearest mean, or as into an R-tree.
+enum class Insertion : std::int32_t { nearest_mean, guttman };
 enum class InnerVariance : std::int32_t { plain, max };
 
 /// How a forest turns records into Gaussians. Fixed for its life.
@@ -69,6 +75,11 @@ struct ForestSettings {
     std::int32_t covariance_block = 1;   // s: maximum size of a block; 0 is all dimensions, 1 the diagonal
     std::int32_t covariance_levels = 2;  // m: how many upper levels of entries have covariances
     bool common_scale = false;           // z divides all dimensions by one number: their ratios are a metric
+    std::int64_t window = 0;             // maximum number of records, the oldest leave; 0: any number
+    Insertion insertion = Insertion::nearest_mean;
+    std::vector<double> log2_class_weight = {};  // factors of the classes' priors; of later classes 1
+    double covariance_shrinkage = 1.0;           // 0: covariances as measured, but for what makes them invertible
+    double covariance_min_records = 2.0;         // per dimension of a block: entries of fewer have no covariance
 };
 
 inline constexpr std::int32_t kMaxFanout = 64;
@@ -99,6 +110,12 @@ class NodeHead {
     [[nodiscard]] bool covariant() const noexcept { return (packed_ >> 57 & 1) != 0; }
     [[nodiscard]] NodeHead marked(bool covariant) const noexcept {
         return NodeHead(packed_ | std::uint64_t{covariant} << 57);
+    }
+    /// Whether the entry that stands for the node was moved by margin maximisation, and no record has passed it since.
+    [[nodiscard]] bool trained() const noexcept { return (packed_ >> 58 & 1) != 0; }
+    [[nodiscard]] NodeHead trained_as(bool trained) const noexcept {
+        constexpr std::uint64_t bit = std::uint64_t{1} << 58;
+        return NodeHead(trained ? packed_ | bit : packed_ & ~bit);
     }
     [[nodiscard]] std::uint64_t packed() const noexcept { return packed_; }
     /// The number of floats of the node.
@@ -145,8 +162,15 @@ class Forest {
     [[nodiscard]] std::size_t dimensions() const noexcept { return dimensions_; }
     [[nodiscard]] std::size_t classes() const noexcept { return class_count_.size(); }
     [[nodiscard]] std::size_t records() const noexcept { return point_class_.size(); }
+    /// The number of records learned so far, those that have left included.
+    [[nodiscard]] std::int64_t learned() const noexcept { return learned_[0]; }
     [[nodiscard]] std::size_t nodes() const noexcept { return head_.size(); }
     [[nodiscard]] std::int64_t class_count(std::size_t c) const noexcept { return class_count_[c]; }
+    /// The logarithm of what the prior of a class is multiplied by.
+    [[nodiscard]] double log2_class_weight(std::size_t c) const noexcept {
+        return c < settings_.log2_class_weight.size() ? settings_.log2_class_weight[c] : 0.0;
+    }
+    [[nodiscard]] bool weighs_classes() const noexcept { return !settings_.log2_class_weight.empty(); }
 
     /// The node below the root entry of a class, ~record if that is a kernel, or kNothing.
     [[nodiscard]] std::int32_t class_root(std::size_t c) const noexcept { return class_root_[c]; }
@@ -186,9 +210,11 @@ class Forest {
     /// Whether no value of a record is missing.
     [[nodiscard]] bool complete(std::int32_t record) const noexcept;
     /// Whether records were learned since the last assembly: kernels in inner nodes may be written with another width.
-    [[nodiscard]] bool grown() const noexcept { return static_cast<std::int64_t>(records()) != assembled_at_[0]; }
+    [[nodiscard]] bool grown() const noexcept { return learned() != assembled_at_[0]; }
     /// Whether the kernels of all classes have the same width.
     [[nodiscard]] bool shares_kernel() const noexcept { return settings_.bandwidth == Bandwidth::factor; }
+    /// (d,) what z divides by.
+    [[nodiscard]] const double* scale() const noexcept { return scale_.data(); }
     /// x in the standardised space; true if any dimension is missing (NaN stays NaN).
     bool standardise(const double* x, float* z) const noexcept;
 
@@ -199,6 +225,9 @@ class Forest {
         std::uint64_t seed = 0;
         const StopFlag* stop = nullptr;
         std::atomic<std::int64_t>* placed = nullptr;  // counts the records in their final place
+        // As in BuildOptions:
+        std::size_t sample_size = 2000, all_groups = 512;
+        double tolerance = 1e-2;
     };
 
     /// Replaces everything by the trees of these records.
@@ -209,20 +238,22 @@ class Forest {
     void reserve(std::size_t records, std::size_t class_total);
     /// Bytes that `reserve` would have to allocate at most.
     [[nodiscard]] std::size_t reserve_bytes(std::size_t records, std::size_t class_total) const noexcept;
-    /// Adds one record by nearest-mean insertion. A class not seen before is created. If it throws, nothing has
-    /// changed.
+    /// Adds one record by the insertion of the settings; if the window is full, the oldest record leaves. A class not
+    /// seen before is created. If it throws, nothing has changed.
     void insert(const double* x, std::int32_t point_class);
     /// Adds classes that have no record yet. If it throws, nothing has changed.
     void declare_classes(std::size_t class_total);
     /// Adds dimensions, missing in all records so far.
     void add_features(std::size_t dimensions);
     /// One forest of the records of all parts; class c of part p is class class_maps[p][c] of the whole. The trees of a
-    /// class hang side by side, so the exhausted density is that of a forest built from all records at once.
+    /// class hang side by side, so the exhausted density is that of a forest built from all records at once. There may
+    /// not be more records than the window holds.
     static Forest merged(std::span<const Forest* const> parts, std::span<const std::vector<std::int32_t>> class_maps,
                          std::size_t classes);
 
-    /// Margin maximisation of the upper `levels` of entries, one level after the other; returns the objective of each
-    /// level from its start on. Its changes last until learning changes the entry or assembles the forest again.
+    /// Margin maximisation of the upper `levels` of entries, one level after the other, from the moments of their
+    /// records; returns the objective of each level from its start on. Its changes last until learning changes the
+    /// entry or assembles the forest again.
     std::vector<std::vector<double>> maximise_margin(std::size_t levels, const MarginSettings& how);
     /// Trains the model of the roots on at most `max_records` records without missing values, drawn by `seed`; returns
     /// its objective. It is dropped when a new class or feature appears.
@@ -266,6 +297,7 @@ class Forest {
                 head.covariant()};
     }
 
+    void check_window() const;
     void check_boxes() const;
     void check_free_runs() const;
 
@@ -285,8 +317,12 @@ class Forest {
     [[nodiscard]] TreeShape construct(std::span<const std::int32_t> members, std::size_t point_class,
                                       const Building& how) const;
     void insert_all();
+    [[nodiscard]] double class_range(std::size_t point_class, std::size_t j) const noexcept;
+    /// Records per class that has any.
+    [[nodiscard]] double mean_class_size() const noexcept;
     void measure_kernel(std::size_t row);
     void measure_spread();
+    void widen(const double* x, double* low, double* high) const noexcept;
     void widen_ranges(const double* x, std::size_t point_class);
     [[nodiscard]] bool varies(std::size_t j) const noexcept { return low_[j] < high_[j]; }
     void assemble(const std::vector<TreeShape>& shapes);
@@ -314,8 +350,16 @@ class Forest {
 
     // forest_margin.cpp: margin maximisation
     struct Place;
-    [[nodiscard]] Component component_at(const Place& place) const;
-    void write_component(const Place& place, const Component& component);
+    [[nodiscard]] bool trained(std::int32_t entry) const noexcept {
+        return entry >= 0 && NodeHead(head_[static_cast<std::size_t>(entry)]).trained();
+    }
+    void mark_trained(std::size_t node, bool trained) noexcept;
+    /// Keeps the trained entries of a node for `write_lane`, until those of another are kept; does not allocate.
+    void save_trained(std::size_t node) noexcept;
+    [[nodiscard]] bool restore_trained(const NodeHead& head, float* at, std::size_t lane, std::int32_t child) noexcept;
+    void forget_trained();
+    [[nodiscard]] Component component_at(const Place& place, const MarginSettings& how) const;
+    void write_component(const Place& place, const Component& component, bool weighted);
 
     /// The entries of a node, and one more that makes it too large.
     class Children {
@@ -333,9 +377,13 @@ class Forest {
     [[nodiscard]] Children children(std::size_t node) const noexcept;
 
     // insertion.cpp: adding one record. Nothing below allocates, except what says that it may be postponed.
-    void append_record(const double* x, std::size_t point_class);
+    [[nodiscard]] bool full() const noexcept {
+        return settings_.window > 0 && records() == static_cast<std::size_t>(settings_.window);
+    }
+    void store_record(std::size_t record, const double* x, std::size_t point_class);
     void insert_into_tree(std::int32_t record);
     [[nodiscard]] std::int32_t nearest_child(std::size_t node, std::int32_t record);
+    [[nodiscard]] std::int32_t least_enlarged_child(std::size_t node, std::int32_t record);
     /// Adds an entry; returns the new node if the node had to be split, or kNothing.
     std::int32_t add_entry(std::size_t node, std::int32_t child);
     void rewrite_entry(std::size_t node, std::int32_t child);
@@ -351,6 +399,18 @@ class Forest {
     [[nodiscard]] std::size_t take_run(const NodeHead& form);
     void release_run(const NodeHead& run);
     [[nodiscard]] std::pair<Children, Children> split(std::span<const std::int32_t> children);
+    [[nodiscard]] std::pair<Children, Children> split_quadratically(std::span<const std::int32_t> children);
+    /// Keeps what lies outside the columns up to date after the entries of a node were written.
+    void follow(std::size_t node, std::span<const std::int32_t> children) noexcept;
+    /// All nodes, each after the one above it.
+    [[nodiscard]] std::vector<std::int32_t> nodes_from_above() const;
+
+    // rtree_insertion.cpp: boxes in raw units, in which the R-tree's insertion compares volumes. Nothing below
+    // allocates, except `prepare_boxes`.
+    void prepare_boxes(std::size_t node_total);
+    void fit_box(std::size_t node, std::span<const std::int32_t> children) noexcept;
+    void measure_units(std::size_t point_class, std::int32_t record) noexcept;
+    [[nodiscard]] std::span<const Box> boxes_in_units(std::span<const std::int32_t> entries);
     void refresh_some();
     void widen_root_block(std::size_t before);
     [[nodiscard]] bool outgrown() const noexcept;
@@ -358,6 +418,23 @@ class Forest {
     [[nodiscard]] std::size_t max_new_nodes(std::size_t records) const noexcept;
     [[nodiscard]] std::size_t max_run_floats() const noexcept;
     [[nodiscard]] std::size_t measured_height() const;
+
+    // removal.cpp: records that leave the window, and moments that follow them. Nothing below allocates, except
+    // `prepare_removals`.
+    /// Makes links_ and second_ complete, with the capacity for `node_total` nodes and `class_total` classes.
+    void prepare_removals(std::size_t node_total, std::size_t class_total);
+    void find_links();
+    void link(std::size_t node, std::span<const std::int32_t> children) noexcept;
+    void remove_from_tree(std::int32_t record);
+    void free_node(std::size_t node);
+    void subtract_record(std::size_t record);
+    void clear_moments();
+    void size_moments();
+    void measure_next();
+    void visit_records() noexcept;
+    void visit_record(std::int64_t number) noexcept;
+    /// The record, in the order of learning, that is visited next.
+    [[nodiscard]] std::int64_t next_visit() const noexcept;
 
     ForestSettings settings_;
     std::size_t dimensions_;
@@ -381,7 +458,8 @@ class Forest {
     Column<std::int64_t> node_count_;          // (nodes,)
     Column<double> node_mean_, node_scatter_;  // (nodes, d), in z
     Column<float> node_box_;             // (nodes, 2, d) in z: smallest and largest centre; NaN: incomplete records
-    Column<std::int64_t> assembled_at_;  // (1,) records at the last assembly
+    Column<std::int64_t> assembled_at_;  // (1,) learned() at the last assembly
+    Column<std::int64_t> learned_;       // (2,) learned(), and its value when the second measurement began
     Column<std::int64_t> refreshed_;     // (2,) the node that is written again next, and the record whose root is
     Column<std::int64_t> free_runs_;     // (kRunSizes,) offset of the first free run of each size, or -1; its first
                                          // eight bytes are the offset of the next
@@ -395,9 +473,38 @@ class Forest {
         std::vector<double> centre;          // (kMaxFanout + 1, d)
         std::vector<float> at, weight, box;  // (d,)
         std::vector<std::int32_t> path;
+        std::vector<std::int32_t> trained;  // entries that were moved by margin maximisation, and
+        std::vector<float> trained_lanes;   // (entries, 2 d + 3) what their lanes held
+        std::vector<double> low, extent;    // (d,) of the record's class and the record: the units of volumes
+        std::vector<double> corners;        // (kMaxFanout + 2, {low, high}, d) boxes in these units
+        std::vector<Box> boxes;
+        std::size_t varying = 0;  // dimensions of these boxes
+        QuadraticSplit split;
+        bool measured = false;  // whether this insertion has measured a covariance
     };
     void size_scratch();
     Scratch scratch_;
+    // Not stored, and only with a window: where an entry lies.
+    struct Links {
+        std::vector<std::int32_t> parent;   // (nodes,) the node above; undefined for a root
+        std::vector<std::int32_t> height;   // (nodes,) nodes on the longest way down
+        std::vector<std::int32_t> node_of;  // (records,) the node above; undefined for a root
+        bool known = false;
+    };
+    Links links_;
+    // Not stored, and only with the R-tree's insertion: the values below every node.
+    struct RawBoxes {
+        GrowingArray<double> corners;  // (nodes, {low, high}, d), raw units; low > high: all values are missing
+        bool known = false;
+    };
+    RawBoxes raw_boxes_;
+    // Not stored, and only with a window: the moments that are measured again, see `measure_next`.
+    struct Moments {
+        std::vector<double> observed, mean, scatter, low, high;  // (d,)
+        std::vector<double> class_observed, class_mean, class_scatter, class_low, class_high;
+        bool known = false;
+    };
+    Moments second_;
     std::size_t height_ = 0;  // maximum number of nodes on a way down; 0: not measured yet
     /// What `reserve` has left to give; a copy has no spare memory.
     struct Reserved {

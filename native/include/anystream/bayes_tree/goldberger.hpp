@@ -11,7 +11,7 @@
 
 namespace anystream::bayes_tree {
 
-/// Reads fanout, threads, kernel_variance (which must be given), placed and stop.
+/// Reads fanout, threads, all_groups, kernel_variance (which must be given), placed and stop.
 [[nodiscard]] TreeShape goldberger(const Points& points, const BuildOptions& options);
 
 }  // namespace anystream::bayes_tree

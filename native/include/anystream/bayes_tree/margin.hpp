@@ -28,6 +28,9 @@ struct MarginSettings {
     double lambda = 0.1;  // Eq. 14: the width of the window around the border in which records count
     int iterations = 30;
     bool weights = true;  // whether the weights w_e move too
+    // Of the entries of a forest alone:
+    double min_records = 10.0;  // entries of fewer do not move
+    bool floor = true;          // whether variances stay as large as that of a kernel
     int threads = 1;
     std::function<void()> poll = [] {};  // called once per iteration; may throw
 };

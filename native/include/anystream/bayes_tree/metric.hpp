@@ -13,7 +13,8 @@ struct Metric {
     std::vector<double> levels;  // (d, k) what they become; linear in between, constant outside
     std::vector<double> shift;   // (d,) subtracted
     std::vector<double> factor;  // (d,) diagonal map, or
-    std::vector<double> matrix;  // (d, d) full map; a missing value counts as `shift` here
+    std::vector<double> matrix;  // (d, d) full map; a missing value counts as `shift` here, and the record is unknown
+                                 // along its row
 
     [[nodiscard]] std::size_t dimensions() const noexcept { return shift.size(); }
     /// y = map(curve(x) - shift) for one record. x and y must not overlap.

@@ -1,9 +1,9 @@
 // Shared by Goldberger and virtual sampling: a fine mixture f (the level) is approximated by a coarser one, g, whose
 // components are groups of f's; then groups are cut and merged until no group exceeds the fanout.
 //
-// Groups are numbered along the z-curve. Up to kAllGroups groups an entry is compared with all of them; beyond that
-// with the kNearBlocks blocks of eight groups on either side of its own block, else the time would grow with the square
-// of the number of records.
+// Groups are numbered along the z-curve. Up to all_groups groups of the options an entry is compared with all of them;
+// beyond that with the kNearBlocks blocks of eight groups on either side of its own block, else the time would grow
+// with the square of the number of records.
 #pragma once
 
 #include <vector>
@@ -16,11 +16,10 @@ namespace anystream::bayes_tree {
 /// The Gaussians g_j of the groups, compared with the entries f_i of a level.
 class GroupGaussians {
   public:
-    static constexpr std::size_t kAllGroups = 512;
     static constexpr std::size_t kNearBlocks = 4;
 
-    GroupGaussians(const Level& level, std::size_t groups)
-        : level_(level), lanes_(level.dimensions, groups), all_(groups <= kAllGroups) {}
+    GroupGaussians(const Level& level, std::size_t groups, const BuildOptions& options)
+        : level_(level), lanes_(level.dimensions, groups), all_(groups <= options.all_groups) {}
 
     /// Blocks [first, last) of eight groups.
     struct Blocks {

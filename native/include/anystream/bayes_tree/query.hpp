@@ -7,12 +7,14 @@
 //
 // The root model, if the forest has one, has a vote of its own. Before the first step it alone gives the answer; in the
 // end the answer is proportional to the decision's score times the root model's posterior to the power of root_weight.
-// Over the first steps the exponents change evenly from the one to the other: a score of few entries counts less.
+// In between the exponents change from the one to the other by the shares of `hand_over`: a score of few entries counts
+// less.
 //
 // A query for a certificate refines where its bounds are open (certificate.hpp) and ends when they decide the label of
 // the mixture of all kernels. From then on that label is its answer.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -20,6 +22,7 @@
 #include "anystream/anytime_query.hpp"
 #include "anystream/bayes_tree/certificate.hpp"
 #include "anystream/bayes_tree/forest.hpp"
+#include "anystream/bayes_tree/unknown_directions.hpp"
 #include "anystream/scaled.hpp"
 #include "anystream/stop.hpp"
 
@@ -30,12 +33,20 @@ enum class Decision : std::int32_t { mixture, ensemble, nearest };
 
 inline constexpr std::int32_t kAutomaticK = 0;  // max(4, floor(log2 L)): with two, the true class is refined too rarely
 inline constexpr std::int32_t kPublishedK = -1;  // max(2, floor(log2 L))
+inline constexpr std::int32_t kPrintedK = -2;    // min(2, floor(log2 L)), at least 1
+
+/// Steps at which the share of the trees is given: 1, 2, 4, ... 128.
+inline constexpr std::size_t kHandOverStages = 8;
+using HandOver = std::array<double, kHandOverStages>;
+/// The trees take over evenly in eight steps.
+inline constexpr HandOver kEvenHandOver{0.125, 0.25, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0};
 
 struct QuerySettings {
     Descent descent = Descent::global_best;
     Decision decision = Decision::ensemble;
     std::int32_t refined_classes = kAutomaticK;  // k of qbk
     double root_weight = 0.0;                    // beta: the power of the root model's posterior in the vote
+    HandOver hand_over = kEvenHandOver;          // shares of the trees, from 0 before the first step
     bool certify = false;                        // refine for a certificate; descent and refined_classes are not read
 };
 
@@ -47,9 +58,9 @@ class Query {
     static constexpr std::size_t kRecordsPerTask = 32;
     static constexpr std::int64_t kRoundSteps = 8;
 
-    /// After this there is an answer: the root model's, or that of the root entries if there is none. `x` is in the
-    /// space of the trees: a learned metric was applied before.
-    void open(const Forest& forest, const QuerySettings& settings, std::span<const double> x);
+    /// After this there is an answer: the root model's, or that of the root entries if there is none; the priors if
+    /// nothing of the record is known.
+    void open(const Forest& forest, const QuerySettings& settings, const TreeRecord& record);
 
     /// Evaluates the root entries unless that is done. The first step does it; `frontier` and `suspend` need it.
     void read_roots(const Forest& forest);
@@ -73,6 +84,11 @@ class Query {
     /// The decision's probabilities; they sum to 1.
     void posterior(const Forest& forest, std::span<double> out) const;
     [[nodiscard]] std::size_t label(const Forest& forest) const;
+
+    /// The log2 scores of the trees alone (-1e30: no record), and the votes of the root model (0: it has none).
+    void log2_scores(const Forest& forest, std::span<double> scores, std::span<double> votes);
+    /// Whether all values of the record are missing: then the answer is the priors.
+    [[nodiscard]] bool nothing_known() const noexcept;
 
     /// The record in the standardised space.
     [[nodiscard]] std::span<const float> record() const noexcept { return x_; }
@@ -119,6 +135,10 @@ class Query {
     void evaluate_kernels(const Forest& forest, const NodeView& node, std::size_t point_class, std::size_t first);
     void evaluate_covariances(const Forest& forest, const NodeView& node, std::size_t first);
     void evaluate_partly(const Forest& forest, const NodeView& node, std::size_t point_class, std::size_t first);
+    void evaluate_projected(const Forest& forest, const NodeView& node, std::size_t point_class, std::size_t first);
+    void project(const Forest& forest, const TreeRecord& record);
+    /// The variances of a class's kernel along the rows of the projection.
+    void project_kernel(const Forest& forest, std::size_t point_class, std::span<double> variance) const noexcept;
     void add_entry(const Forest& forest, std::size_t point_class, std::int32_t child, std::size_t lane);
     void add_kernels(std::size_t point_class, std::size_t first, std::size_t last);
     void rebase(ClassState& state);
@@ -126,24 +146,34 @@ class Query {
     void choose_classes();
     [[nodiscard]] std::size_t next_class(const Forest& forest);
     void replace(const Forest& forest, std::size_t point_class, const Entry& refined);
-    void evaluate_root_model(const Forest& forest, const double* x);
+    void evaluate_root_model(const Forest& forest, const TreeRecord& record);
+    /// The share of the trees in the decision.
+    [[nodiscard]] double tree_share() const noexcept;
     void open_certificate(const Forest& forest);
     void refine_bounds(const Forest& forest, std::size_t point_class, std::int32_t refined, const NodeView& node);
     void add_up_bounds(const Forest& forest, std::size_t point_class);
     /// The class to be refined next for a certificate.
     [[nodiscard]] std::size_t widest_class() const;
     [[nodiscard]] Scaled score(std::size_t point_class) const;
+    void require_projection() const;
+    void require_votes(const Forest& forest) const;
+    void require_sums(const ClassState& state) const;
+    void require_frontiers(const Forest& forest) const;
+
+    static constexpr float kMaxAbove = 500.0F;  // values may exceed the origin by this power of two before it is moved
+    static constexpr double kCancelled = 1e-7;  // a sum that fell below this share of its peak is summed again
 
     QuerySettings settings_;
     std::size_t classes_ = 0;
     std::int64_t steps_ = 0;
     std::size_t open_classes_ = 0;  // classes with something left to refine
     bool roots_read_ = false;
-    bool missing_ = false;
-    bool decided_ = false;             // the certificate decides the label
-    std::vector<float> x_;             // standardised
-    std::vector<ClassState> state_;    // at least `classes_` long; the rest is spare memory
-    std::vector<double> key_;          // per class: grows with its joint density; -inf with nothing left to refine
+    bool missing_ = false;            // values of x_ are NaN
+    bool decided_ = false;            // the certificate decides the label
+    std::vector<float> x_;            // standardised
+    std::vector<double> projection_;  // (known, d) the complement of unknown directions; empty: x_ is known, except NaN
+    std::vector<ClassState> state_;   // at least `classes_` long; the rest is spare memory
+    std::vector<double> key_;         // per class: grows with its joint density; -inf with nothing left to refine
     std::vector<std::int32_t> turns_;  // classes still to be refined before the classes are ordered again, last first
 
     // results of `evaluate` for the lanes of a node

@@ -14,7 +14,7 @@
 
 namespace anystream::bayes_tree {
 
-/// Reads fanout, threads, kernel_variance (which must be given), placed and stop.
+/// Reads fanout, threads, all_groups, tolerance, kernel_variance (which must be given), placed and stop.
 [[nodiscard]] TreeShape virtual_sampling(const Points& points, const BuildOptions& options);
 
 }  // namespace anystream::bayes_tree

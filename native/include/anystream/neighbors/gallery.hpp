@@ -7,8 +7,12 @@
 //
 // Positions are physical: a scan reads memory front to back. Without lists the order is cut into levels that end at
 // setup + 16, 32, 64, ...: an exemplar that enters a level pushes its last one to the end of the next level, and so on,
-// so that learning moves O(log n) exemplars and keeps the order up to its level. Lists are rebuilt when an eighth of
-// the exemplars was learned later, or evicted: evicted ones keep their position until then, and queries skip them.
+// so that learning moves O(log n) exemplars and keeps the order up to its level.
+//
+// With lists, an exemplar that is learned later stays behind them, and an evicted one keeps its position; queries skip
+// it. Fronts are late exemplars that are compared when a query is opened: the first of a class that was new, or one
+// that takes the place of an evicted first one. When a sixteenth of the exemplars is late or evicted, new lists are
+// built beside the old ones, a portion with every exemplar that is learned, and replace them before it is an eighth.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +21,7 @@
 #include <vector>
 
 #include "anystream/column.hpp"
+#include "anystream/neighbors/list_renewal.hpp"
 #include "anystream/neighbors/space.hpp"
 
 namespace anystream::neighbors {
@@ -37,15 +42,15 @@ class Gallery {
     /// their lists.
     void make_lists(int threads);
 
-    /// Whether inserting these records needs no more than `reserve` allocates: no lists are rebuilt, and the exemplars
-    /// are vectors that stay in their frame.
+    /// Whether inserting these records needs no more than `reserve` allocates: the exemplars are vectors that stay in
+    /// their frame, and with lists they are few.
     [[nodiscard]] bool learns_in_place(const Records& records, std::span<const std::int32_t> labels) const;
     /// Allocates what inserting the records can need; if this throws, nothing has changed that can be observed.
     void reserve(const Records& records);
     /// Learns one exemplar: places it in the order, or behind the lists. At capacity the oldest is evicted.
     void insert(Row row, std::int32_t label);
     void declare_classes(std::size_t classes) { classes_ = std::max(classes_, classes); }
-    void add_features(std::size_t width) { space_->add_features(width); }
+    void add_features(std::size_t width);
 
     [[nodiscard]] const Space& space() const noexcept { return *space_; }
     /// The number of positions.
@@ -70,43 +75,77 @@ class Gallery {
         return centre_distance_[position - head()];
     }
 
+    /// Positions behind the lists that are compared when a query is opened, ascending.
+    [[nodiscard]] std::span<const std::int64_t> fronts() const noexcept { return fronts_.view(); }
+    /// Segment s of the exemplars behind the lists: fronts divide them into fronts().size() + 1 segments.
+    [[nodiscard]] std::size_t segment_begin(std::size_t s) const noexcept {
+        return s == 0 ? listed() : static_cast<std::size_t>(fronts_[s - 1]) + 1;
+    }
+    [[nodiscard]] std::size_t segment_end(std::size_t s) const noexcept {
+        return s < fronts_.size() ? static_cast<std::size_t>(fronts_[s]) : size();
+    }
+    /// The number of exemplars, one of each class, that are compared when a query is opened.
+    [[nodiscard]] std::size_t compared_first() const;
+
     /// Every array, by name.
     [[nodiscard]] NamedColumns columns();
     /// Drops the values of evicted exemplars from the columns.
     void compact() { space_->compact(); }
     /// Adopts columns that were set from outside. Throws DamagedModel if they do not fit each other.
     void adopt_columns();
-    [[nodiscard]] std::size_t own_bytes() const { return column_bytes(*this); }
+    [[nodiscard]] std::size_t own_bytes() const;
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
   private:
-    [[nodiscard]] bool in_setup(std::int32_t label) const noexcept;
+    [[nodiscard]] bool present_at(std::size_t position) const noexcept { return serial_[position] >= oldest(); }
+    [[nodiscard]] bool has_front(std::int32_t label) const noexcept;
     [[nodiscard]] std::size_t level_for(Row row, std::int32_t label);
     [[nodiscard]] std::size_t level_end(std::size_t level) const noexcept {
         return setup() + (std::size_t{16} << level);
     }
-    void append(Row row, std::int32_t label);
+    void append(Row row, std::int32_t label, std::int64_t serial);
     void swap(std::size_t i, std::size_t j);
     void lift(std::size_t target);
     void remove(std::size_t position);
     [[nodiscard]] std::size_t find_oldest() const;
     void insert_late(Row row, std::int32_t label, bool first_of_class);
-    void renew_lists();
-    [[nodiscard]] bool useful(std::size_t position) const;
+    void evict_oldest();
+    void make_front(std::size_t position);
+    [[nodiscard]] bool useful(Row row, std::int32_t label);
+    void open_scratch();
+
+    /// Late or evicted exemplars beyond which new lists are begun.
+    [[nodiscard]] std::size_t few() const noexcept { return 32 + size() / 16; }
+    [[nodiscard]] bool renewing() const noexcept { return renewal_order_.size() > 0; }
+    [[nodiscard]] bool gathered() const noexcept { return static_cast<std::size_t>(layout_[8]) == listed(); }
+    [[nodiscard]] ListRenewal::Source renewal_source() const;
+    [[nodiscard]] std::unique_ptr<ListRenewal> new_renewal(std::size_t more) const;
+    void advance_renewal();
+    void begin_renewal();
+    void gather();
+    void resume_renewal();
+    void adopt_renewal();
+    void cancel_renewal();
 
     std::unique_ptr<Space> space_;
     std::size_t classes_;
     std::size_t capacity_;
     Column<std::int32_t> label_;
-    Column<std::int64_t> serial_;
-    std::size_t left_ = 0;            // positions whose exemplar was evicted
-    Column<std::int64_t> layout_;     // setup, head, listed, next serial, oldest serial
-    Column<std::int64_t> list_;       // head + 1 borders
-    Column<double> centre_distance_;  // of positions head .. listed
+    Column<std::int64_t> serial_;  // -1: moved to another position
+    std::size_t left_ = 0;         // positions whose exemplar was evicted or moved
+    Column<std::int64_t> layout_;  // setup, head, listed, next serial, oldest serial; of new lists: positions when they
+                                   // were begun, their setup, portions done, positions of the lists gathered
+    Column<std::int64_t> list_;    // head + 1 borders
+    Column<double> centre_distance_;      // of positions head .. listed
+    Column<std::uint8_t> useful_;         // of positions listed .. size: whether they should become prototypes
+    Column<std::int64_t> fronts_;         // positions
+    Column<std::int64_t> renewal_order_;  // positions that new lists are made of; empty if none are being built
+    std::unique_ptr<ListRenewal> renewal_, spare_;  // new lists, if they were begun here; reserved for the next ones
 
     struct Scratch {  // of level_for
         std::unique_ptr<Probe> record, neighbor;
         NearestSet near, best;
+        std::vector<double> row;
     };
     Scratch scratch_;
 };

@@ -18,13 +18,17 @@
 
 namespace anystream::neighbors {
 
+/// Whose lists are kept: those of all exemplars, or of the remaining ones only.
+enum class ListsOf { all, remaining };
+
 class NearestAlive {
   public:
     /// `visible`: how many of the nearest are used.
     NearestAlive(const Space& space, std::size_t visible, int threads, std::atomic<std::int64_t>* done,
-                 const StopFlag* stop);
+                 const StopFlag* stop, ListsOf lists_of = ListsOf::all);
 
-    /// The living nearest of exemplar i (living or not), nearest first; fewer than `visible` only if fewer are left.
+    /// The living nearest of exemplar i (living or not, if lists of all are kept), nearest first; fewer than `visible`
+    /// only if fewer are left.
     [[nodiscard]] std::span<const std::int32_t> nearest(std::size_t i) const noexcept {
         return {list_.data() + i * length_, std::min<std::size_t>(count_[i], visible_)};
     }
@@ -51,6 +55,7 @@ class NearestAlive {
     [[nodiscard]] std::size_t place_in_list(std::size_t i, std::size_t x) const noexcept;
 
     std::size_t visible_, length_;
+    ListsOf lists_of_;
     std::unique_ptr<Space> left_;                     // the living, compact
     std::vector<std::int64_t> living_;                // exemplar at each place of `left_`
     std::vector<std::int64_t> place_;                 // and back; -1 when gone

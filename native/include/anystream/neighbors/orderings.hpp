@@ -18,6 +18,9 @@ struct OrderWork {
     const StopFlag* stop = nullptr;             // if set, the work ends with std::runtime_error
 };
 
+/// Throws std::runtime_error if the work was stopped, or what check_interrupts throws.
+void throw_if_stopped(const OrderWork& work);
+
 using Order = std::vector<std::int64_t>;
 
 /// SimpleRank of Ueno et al., from the end: the worst exemplar is last.
@@ -32,10 +35,6 @@ using Order = std::vector<std::int64_t>;
 /// Best first: the exemplars that correct the largest part of the training data, then those closest to the border.
 [[nodiscard]] Order greedy_order(const Space& space, std::span<const std::int32_t> labels, std::size_t classes,
                                  const OrderWork& work);
-
-/// Distances to the nearest other exemplar of the same class; infinite where there is none.
-[[nodiscard]] std::vector<double> own_class_powers(const Space& space, std::span<const std::int32_t> labels,
-                                                   std::size_t classes, int threads);
 
 /// Whether each exemplar's label is another than that of most of its three nearest others (Wilson's editing rule).
 [[nodiscard]] std::vector<bool> suspected_noise(const Space& space, std::span<const std::int32_t> labels,

@@ -45,7 +45,7 @@ class PairSpace final : public Space {
         auto& values = values_.own();
         first_.own().push_back(static_cast<std::int64_t>(values.size()));
         length_.own().push_back(static_cast<std::int64_t>(row.size()));
-        values.insert(values.end(), row.begin(), row.end());
+        values.append(row.begin(), row.end());
         const std::size_t n = distance_.traits(width_);
         traits_.own().resize(traits_.size() + n);
         if (n > 0) distance_.trait(row, traits_.own().data() + traits_.size() - n);
@@ -143,7 +143,7 @@ class PairSpace final : public Space {
             first[i] = static_cast<std::int64_t>(values.size());
             values.insert(values.end(), old.begin(), old.end());
         }
-        values_.own() = std::move(values);
+        values_.own() = values;
         gone_ = 0;
     }
 

@@ -24,7 +24,7 @@ struct QueryState {
     std::vector<Near> nearest;
     std::int64_t position = 0;  // the next exemplar to compare
     std::int64_t steps = 0;     // without lists: position - setup
-    std::int64_t list = -1;     // lists visited or skipped so far, -1 before the head is done
+    std::int64_t list = -1;  // lists, then segments behind them, visited or skipped so far; -1 before the head is done
     std::int64_t list_end = 0;  // the end of the relevant part of the present list
 };
 
@@ -65,10 +65,13 @@ class Query {
 
   private:
     std::size_t compare(const Gallery& gallery, std::size_t last);
+    void compare_fronts(const Gallery& gallery);
     void order_lists(const Gallery& gallery);
     bool enter_next_list(const Gallery& gallery);
     void find_next(const Gallery& gallery);
     [[nodiscard]] double bound(const Gallery& gallery) const;
+    [[nodiscard]] std::int64_t max_steps(const Gallery& gallery, const QueryState& state) const;
+    [[nodiscard]] bool within_list(const Gallery& gallery, const QueryState& state) const;
 
     std::unique_ptr<Probe> probe_;
     const std::type_info* probed_ = nullptr;  // the kind of space that the probe fits

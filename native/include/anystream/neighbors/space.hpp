@@ -76,6 +76,10 @@ class Space {
     /// Exemplar i of the result is exemplar order[i] of this.
     [[nodiscard]] virtual std::unique_ptr<Space> permuted(std::span<const std::int64_t> order) const = 0;
 
+    /// A space of the same kind without exemplars; what can be appended to this one without another allocation, can to
+    /// it.
+    [[nodiscard]] virtual std::unique_ptr<Space> empty_copy() const { return permuted({}); }
+
     /// Every array, by name.
     [[nodiscard]] virtual NamedColumns columns() = 0;
     /// Drops the values of evicted exemplars, so that the columns hold no more than the exemplars.

@@ -16,6 +16,8 @@ namespace anystream::subspace {
 enum class Dominant : std::int32_t { count, lift };
 enum class Votes : std::int32_t { plain, gamma };
 enum class Failed : std::int32_t { fallback, vote, silent };
+/// A dimension that would leave no point: it is skipped, or the sample ends without a vote.
+enum class Empty : std::int32_t { skip, end };
 
 /// How dimensions are drawn: by gini^power, or by a power that falls as samples are taken (`adaptive`).
 struct BlockSampling {
@@ -26,6 +28,7 @@ struct BlockSampling {
     Dominant dominant = Dominant::count;
     Votes votes = Votes::plain;
     Failed failed = Failed::fallback;
+    Empty empty = Empty::skip;
     std::int64_t max_samples = 100;
     double error = 0.0;  // of the sequential test; 0: do not test
 };
@@ -61,8 +64,9 @@ class BlockQuery {
         double power = -1.0;  // for which the weights were computed
         DimensionWeights weights;
     };
+    static constexpr std::size_t kNoClass = static_cast<std::size_t>(-1);
     struct Sampled {
-        std::size_t dominant;
+        std::size_t dominant;  // kNoClass if no point is left
         double gamma;
         bool success;
     };

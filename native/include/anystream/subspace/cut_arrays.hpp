@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "anystream/damaged_model.hpp"
+#include "anystream/growing_array.hpp"
 #include "anystream/subspace/ranges.hpp"
 
 namespace anystream::subspace {
@@ -14,10 +15,10 @@ namespace anystream::subspace {
 /// Points that a stored model may have seen: sums of many such counts do not overflow.
 inline constexpr std::int64_t kMaxSeen = std::int64_t{1} << 48;
 
-inline void append_cuts(const Ranges& ranges, std::vector<float>& cut, std::vector<std::int64_t>& cut_end) {
+inline void append_cuts(const Ranges& ranges, GrowingArray<float>& cut, GrowingArray<std::int64_t>& cut_end) {
     for (std::size_t j = 0; j < ranges.dimensions(); ++j) {
         const std::vector<float> cuts = ranges.cuts(j);
-        cut.insert(cut.end(), cuts.begin(), cuts.end());
+        cut.append(cuts.begin(), cuts.end());
         cut_end.push_back(static_cast<std::int64_t>(cut.size()));
     }
 }

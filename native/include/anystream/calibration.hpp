@@ -1,0 +1,34 @@
+// Calibrated probabilities: p^b / sum p^b, mixed with the uniform distribution, where b and the share of the mixture
+// depend on the number of steps taken. The order of the classes stays, and so does the label.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace anystream {
+
+/// Tables over ascending numbers of steps; linear in between, constant outside.
+struct Calibration {
+    std::vector<std::int64_t> steps;
+    std::vector<double> log_sharpness;  // log b
+    std::vector<double> floor;          // share of the uniform distribution
+
+    /// Calibrates the probabilities of one record after `taken` steps.
+    void apply(std::span<double> proba, std::int64_t taken) const noexcept;
+};
+
+/// The probabilities of a query, calibrated unless there is no calibration or nothing is known about the record.
+template <typename Query>
+void write_posterior(Query& query, const typename Query::Model& model, const Calibration* calibration,
+                     std::span<double> out) {
+    query.posterior(model, out);
+    if (calibration == nullptr) return;
+    if constexpr (requires { query.nothing_known(); }) {
+        if (query.nothing_known()) return;
+    }
+    calibration->apply(out, query.steps());
+}
+
+}  // namespace anystream
