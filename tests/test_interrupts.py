@@ -1,8 +1,12 @@
 """An interrupt, such as Ctrl-C, ends native work soon and leaves the model as it was."""
 
+import os
 import pickle
 import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,6 +39,17 @@ def seconds_of(work):
     begin = time.perf_counter()
     work()
     return time.perf_counter() - begin
+
+
+@pytest.mark.parametrize("group", ["sampling", "neighbors", "trees", "forests and whitening"])
+def test_calls_that_would_take_minutes_end_soon_after_a_signal(group):
+    script = Path(__file__).with_name("long_calls.py")
+    command = [sys.executable, "-P", str(script), group]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=400, env=os.environ, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    calls = [line.split(maxsplit=1) for line in done.stdout.splitlines()]
+    assert len(calls) >= 9
+    assert max((float(seconds), name) for seconds, name in calls) < (3.0, "")  # seconds of CPU time
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -1,5 +1,7 @@
 """Native work in a thread with a progress bar."""
 
+import signal
+import subprocess
 import sys
 
 import pytest
@@ -37,3 +39,27 @@ def test_an_interrupt_stops_the_work(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         run_with_progress(work, total=1, description="test")
     assert stopped == [True]
+
+
+INTERRUPTED_WORK = """
+import signal, time
+from anystream.progress import run_interruptibly
+
+def work():
+    time.sleep(1.0)
+    print("ended", flush=True)
+
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+try:
+    run_interruptibly(work)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers for signals")
+def test_a_process_waits_at_its_exit_for_work_that_cannot_be_stopped():
+    command = [sys.executable, "-P", "-c", INTERRUPTED_WORK]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["interrupted", "ended"]

@@ -1,5 +1,7 @@
 """Every classifier passes scikit-learn's checks, river's and those of the anytime contract."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -17,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from anystream import (
+    AnytimeForestClassifier,
     AnytimeNeighborsClassifier,
     BayesTreeClassifier,
     KAOGClassifier,
@@ -42,6 +45,9 @@ CLASSIFIERS = [
     KAOGClassifier(),
     KAOGINCClassifier(),
     KAOGINCClassifier.paper(),
+    AnytimeForestClassifier(n_estimators=20),
+    AnytimeForestClassifier(base="random_forest", n_estimators=20, order="breadth_first"),
+    AnytimeForestClassifier(base="hist_gradient_boosting", n_estimators=10),
     GaussianNaiveBayes(),
     SEAEnsemble(),
     DynamicWeightedMajority(),
@@ -51,6 +57,7 @@ CLASSIFIERS = [
     ResetOnDrift(detector="PageHinkley"),
 ]
 FURTHER_FORMS = [  # that differ in how they classify
+    BayesTreeClassifier.bt_star(refined_classes="published"),
     AnytimeNeighborsClassifier(k=3, ordering="random", metric="manhattan"),
     AnytimeNeighborsClassifier(search="inverted", k=4),
     AnytimeNeighborsClassifier(window=40),
@@ -59,6 +66,22 @@ FURTHER_FORMS = [  # that differ in how they classify
     AnytimeNeighborsClassifier(metric="cosine", ordering="drop3"),
     AnytimeNeighborsClassifier(metric="chebyshev", search="inverted"),
 ]
+MAX_FALL = {
+    MicroClusterClassifier: 0.08,
+    LocustClassifier: 0.05,
+    BlockLocustClassifier: 0.05,
+    AnytimeNeighborsClassifier: 0.05,
+}
+"""By how much more steps may lower the accuracy, 0.02 for all others: samples of LOCUST are random, and where classes
+overlap the nearest of all exemplars or clusters is noisier than that of the first few."""
+
+
+def max_fall(estimator):
+    """Return the bound of a classifier. BT* as printed, with k = 1 for three classes, falls from 98.8 to 95.8 %."""
+    as_printed = getattr(estimator, "refined_classes", None) == "printed"
+    return 0.03 if as_printed else MAX_FALL.get(type(estimator), 0.02)
+
+
 RIVER_LIKE = [estimator for estimator in CLASSIFIERS if hasattr(estimator, "learn_one")]
 
 
@@ -66,15 +89,28 @@ def name(estimator):
     return f"{(CLASSIFIERS + FURTHER_FORMS).index(estimator)}-{type(estimator).__name__}"
 
 
-@parametrize_with_checks(CLASSIFIERS)
+SHUFFLED = "scikit-learn shuffles the weighted records, and the order matters; tests/estimators compares in one order"
+BY_ORDER = (LocustClassifier, BlockLocustClassifier, OnlineTree2)
+
+
+def order_matters(estimator):
+    """Return the checks that compare records in different orders, for classifiers of streams and for bootstraps."""
+    if isinstance(estimator, BY_ORDER) or getattr(estimator, "base", None) == "random_forest":
+        return {f"check_sample_weight_equivalence_on_{form}_data": SHUFFLED for form in ("dense", "sparse")}
+    return {}
+
+
+@parametrize_with_checks(CLASSIFIERS, expected_failed_checks=order_matters)
 def test_scikit_learn_accepts_it(estimator, check):
     check(estimator)
 
 
 def anytime_checks():
     for estimator in CLASSIFIERS + FURTHER_FORMS:
-        for check in yield_anytime_checks(estimator):
-            yield pytest.param(estimator, check.func, id=f"{name(estimator)}-{check.func.__name__}")
+        for check in yield_anytime_checks(estimator, max_fall=max_fall(estimator)):
+            yield pytest.param(
+                estimator, partial(check.func, **check.keywords), id=f"{name(estimator)}-{check.func.__name__}"
+            )
 
 
 @pytest.mark.parametrize(("estimator", "check"), list(anytime_checks()))

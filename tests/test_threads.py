@@ -1,5 +1,7 @@
 """Many threads classify while one learns: every call uses one consistent state and waits for no batch."""
 
+import copy
+import pickle
 import threading
 import time
 
@@ -7,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from anystream import load
 from tests.all_classifiers import INCREMENTAL, clusters
 
 LABELS = {f"class {c}" for c in range(64)}
@@ -108,6 +111,42 @@ def test_named_records_are_classified_while_new_features_and_classes_are_learned
 
 
 NATIVE = ["bayes-tree", "neighbors", "neighbors, inverted", "locust", "locust-blocks", "micro-clusters"]
+
+
+def answers_of(model, records):
+    """Return what tells two states of a model apart."""
+    return model.predict_proba(records).tobytes(), tuple(model.classes_.tolist()), len(model.columns_)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in INCREMENTAL if "python metric" not in kind])
+def test_a_copy_made_while_records_are_learned_is_the_model_between_two_records(kind, tmp_path):
+    records, labels = clusters(60, 3)
+    labels = [f"class {20 + i}" if i % 6 == 0 else label for i, label in enumerate(labels)]  # new ones
+    named = [dict(enumerate(x.tolist())) for x in records]
+    start = pickle.dumps(INCREMENTAL[kind]().partial_fit(*clusters(40, 2, seed=1)))
+    twin, model = pickle.loads(start), pickle.loads(start)
+    states = {answers_of(twin, records[:5])}
+    for x, y in zip(named, labels, strict=True):
+        twin.learn_one(x, y)
+        states.add(answers_of(twin, records[:5]))
+    copies = []
+
+    def save_and_load():
+        path = tmp_path / "model.safetensors"
+        model.save(path)
+        copies.append(load(path))
+
+    ways = [
+        lambda: copies.append(pickle.loads(pickle.dumps(model))),
+        lambda: copies.append(copy.deepcopy(model)),
+        lambda: copies.append(model.snapshot()),
+        save_and_load,
+    ]
+    with Readers(*ways):
+        for x, y in zip(named, labels, strict=True):
+            model.learn_one(x, y)
+    assert len(copies) > 4
+    assert {answers_of(each, records[:5]) for each in copies} <= states
 
 
 def longest_call_during_a_batch(model, records, batch):

@@ -13,7 +13,9 @@ __version__ = "0.1.0"
 __all__ = [
     "Answer",
     "AnytimeCurve",
+    "AnytimeForestClassifier",
     "AnytimeNeighborsClassifier",
+    "AnytimePipeline",
     "BayesTreeClassifier",
     "Budget",
     "KAOGClassifier",
@@ -29,7 +31,11 @@ __all__ = [
     "load",
     "performance_profile",
 ]
-_MODULES = {"ModelFileError": "anystream.model_file", "load": "anystream.models"}
+_MODULES = {
+    "AnytimePipeline": "anystream.estimators.pipeline",
+    "ModelFileError": "anystream.model_file",
+    "load": "anystream.models",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -10,6 +10,8 @@ from anystream.anytime import (
     performance_profile,
 )
 from anystream.bayes_tree import BayesTreeClassifier
+from anystream.estimators.pipeline import AnytimePipeline
+from anystream.forest import AnytimeForestClassifier
 from anystream.graph import KAOGClassifier, KAOGINCClassifier
 from anystream.microclusters import MicroClusterClassifier
 from anystream.model_file import ModelFileError
@@ -21,7 +23,9 @@ __version__: str
 __all__ = [
     "Answer",
     "AnytimeCurve",
+    "AnytimeForestClassifier",
     "AnytimeNeighborsClassifier",
+    "AnytimePipeline",
     "BayesTreeClassifier",
     "Budget",
     "KAOGClassifier",

@@ -49,6 +49,7 @@ MODELS: dict[str, ModelEntry] = {
         ModelEntry("micro-clusters", "anystream.microclusters", "MicroClusterClassifier", True),
         ModelEntry("kaog", "anystream.graph", "KAOGClassifier", True),
         ModelEntry("kaoginc", "anystream.graph", "KAOGINCClassifier", True),
+        ModelEntry("forest", "anystream.forest", "AnytimeForestClassifier", True),
         ModelEntry("locust-blocks", "anystream.subspace", "BlockLocustClassifier", False),
         ModelEntry("naive-bayes", "anystream.drift", "GaussianNaiveBayes", False),
         ModelEntry("sea-ensemble", "anystream.drift", "SEAEnsemble", False),

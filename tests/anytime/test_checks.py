@@ -11,7 +11,7 @@ class StepTaker(BayesTreeClassifier):
     """Takes ten steps at budget 0."""
 
     def classify_records(self, records, budget):
-        proba, steps, certified = super().classify_records(records, budget)
+        proba, steps, certified, *_ = super().classify_records(records, budget)
         return proba, steps + 10, certified
 
 
@@ -19,16 +19,24 @@ class BatchDependent(BayesTreeClassifier):
     """Results depend on the batch."""
 
     def classify_records(self, records, budget):
-        proba, steps, certified = super().classify_records(records, budget)
+        proba, steps, certified, *_ = super().classify_records(records, budget)
         proba = proba * (1 + 0.01 * np.arange(len(proba)))[:, None]
         return proba / proba.sum(axis=1, keepdims=True), steps, certified
+
+
+class Tiring(BayesTreeClassifier):
+    """Labels get worse with the steps."""
+
+    def staged_proba(self, records, stages):
+        for steps, proba in zip(stages, super().staged_proba(records, stages), strict=True):
+            yield np.roll(proba, 1, axis=1) if steps > 50 else proba
 
 
 class OverConfident(BayesTreeClassifier):
     """Certifies every label."""
 
     def classify_records(self, records, budget):
-        proba, steps, certified = super().classify_records(records, budget)
+        proba, steps, certified, *_ = super().classify_records(records, budget)
         return proba[:, ::-1] if budget.steps == 1 else proba, steps, np.ones_like(certified)
 
 
@@ -47,6 +55,13 @@ class Late(BayesTreeClassifier):
         return super().classify_records(records, type(budget)(steps=budget.steps if budget.steps is not None else 40))
 
 
+class Unhurried(BayesTreeClassifier):
+    """Begins with every record, however little time there is."""
+
+    def classify_records(self, records, budget):
+        return super().classify_records(records, type(budget)(steps=0 if budget.timed else budget.steps))
+
+
 class SharedSnapshot(BayesTreeClassifier):
     """Returns itself as its snapshot."""
 
@@ -61,8 +76,10 @@ class SharedSnapshot(BayesTreeClassifier):
         (BatchDependent, "order of records|differs"),
         (OverConfident, "certified label changed|differs"),
         (Impure, "classifying changed the model"),
+        (Tiring, "accuracy falls"),
         (SharedSnapshot, "learning changed a snapshot"),
         (Late, "must give the result of budget 0"),
+        (Unhurried, "must end a batch of 3000 records"),
     ],
 )
 def test_a_broken_promise_is_detected_and_named(broken, promise):

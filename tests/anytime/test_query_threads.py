@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.all_classifiers import INCREMENTAL, clusters
 
-from anystream import BayesTreeClassifier, Budget, KAOGClassifier, LocustClassifier, StopToken
+from anystream import AnytimeForestClassifier, BayesTreeClassifier, Budget, KAOGClassifier, LocustClassifier, StopToken
 from anystream.estimators import StepwiseClassifier
 
 
@@ -31,7 +31,7 @@ class Counting(StepwiseClassifier):
 
 
 NATIVE = ("bayes-tree", "neighbors", "neighbors, inverted", "locust-blocks", "micro-clusters", "kaog")
-KINDS = INCREMENTAL | {"kaog": KAOGClassifier, "stepwise": Counting}
+KINDS = INCREMENTAL | {"kaog": KAOGClassifier, "stepwise": Counting, "forest": AnytimeForestClassifier}
 
 
 def read_until(done, query, model, end, errors):

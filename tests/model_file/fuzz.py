@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from anystream import (
+    AnytimeForestClassifier,
     AnytimeNeighborsClassifier,
     BayesTreeClassifier,
     KAOGClassifier,
@@ -162,6 +163,8 @@ MODELS: list[Callable[[], Any]] = [
     lambda: KAOGClassifier(),
     lambda: KAOGINCClassifier(batch_size=16),
     lambda: KAOGINCClassifier.paper(batch_size=16),
+    lambda: AnytimeForestClassifier(n_estimators=4),
+    lambda: AnytimeForestClassifier(base="hist_gradient_boosting", n_estimators=2),
     lambda: GaussianNaiveBayes(),
     lambda: OnlineTree2(min_window=4, max_window=20, test_every=2),
     lambda: DynamicWeightedMajority(period=5),

@@ -29,6 +29,7 @@ PARAMETERS = {
     "micro-clusters": [{"n_clusters": 6, "snapshot_every": 4, "choose_every": 8, "hold_back": 3}],
     "kaog": [{}],
     "kaoginc": [{"batch_size": 8}, {"batch_size": 50}],
+    "forest": [{"n_estimators": 4}, {"base": "hist_gradient_boosting", "n_estimators": 2}],
     "naive-bayes": [{}],
     "sea-ensemble": [{"chunk_size": 10}],
     "dynamic-weighted-majority": [{"period": 5}],

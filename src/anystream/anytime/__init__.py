@@ -9,7 +9,7 @@ from anystream.anytime.curve import AnytimeCurve, anytime_curve
 from anystream.anytime.errors import RecordError
 from anystream.anytime.profile import PerformanceProfile, performance_profile
 from anystream.anytime.query import Query
-from anystream.anytime.river import RiverMixin
+from anystream.anytime.river import RiverMixin, RiverPredictMixin
 
 __all__ = [
     "Answer",
@@ -22,6 +22,7 @@ __all__ = [
     "Query",
     "RecordError",
     "RiverMixin",
+    "RiverPredictMixin",
     "StopToken",
     "anytime_curve",
     "check_anytime_classifier",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 _MAX_LABEL_BYTES = 1024
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """Labels and probabilities of a batch of records, and the work they took.
 
@@ -27,23 +25,80 @@ class Answer:
         True where no further step could change the label.
     elapsed_s : float
         Duration of the call in seconds.
+    reached : array of shape (n_records,), optional
+        False where the deadline or the stop token ended the call before this record: its probabilities are those of
+        the classes among the training records. Default: all were reached.
+    unread : tuple of label and array of shape (n_classes,), optional
+        Label and probabilities of records that were not reached. They are written when they are first asked for,
+        because writing a large array takes longer than a deadline allows.
+    confident : array of shape (n_records,), optional
+        True where a test of the classifier ended the work, at a stated rate of error; such labels are not certified.
+        Default: none.
     """
 
-    labels: NDArray[Any]
-    proba: NDArray[np.float64]
-    steps: NDArray[np.int64]
-    certified: NDArray[np.bool_]
-    elapsed_s: float
+    __slots__ = ("_labels", "_proba", "_unread", "certified", "confident", "elapsed_s", "reached", "steps")
+
+    def __init__(
+        self,
+        labels: NDArray[Any],
+        proba: NDArray[np.float64],
+        steps: NDArray[np.int64],
+        certified: NDArray[np.bool_],
+        elapsed_s: float,
+        reached: NDArray[np.bool_] | None = None,
+        unread: tuple[Any, NDArray[np.float64]] | None = None,
+        confident: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self._labels = labels
+        self._proba = proba
+        self.steps = steps
+        self.certified = certified
+        self.elapsed_s = elapsed_s
+        self.reached = np.ones(len(labels), dtype=np.bool_) if reached is None else reached
+        self._unread = unread
+        self.confident = np.zeros(len(labels), dtype=np.bool_) if confident is None else confident
+
+    @property
+    def settled(self) -> NDArray[np.bool_]:
+        """True where a larger number of steps changes nothing: certified or confident."""
+        return np.asarray(self.certified | self.confident)
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The most probable class of each record."""
+        self._write_unread()
+        return self._labels
+
+    @property
+    def proba(self) -> NDArray[np.float64]:
+        """Probabilities in the order of the classifier's `classes_`; each row sums to 1."""
+        self._write_unread()
+        return self._proba
+
+    def _write_unread(self) -> None:
+        if self._unread is not None:
+            rows = np.flatnonzero(~self.reached)
+            self._labels[rows], self._proba[rows] = self._unread
+            self._unread = None  # last: another thread may write the same values meanwhile
+
+    def take(self, rows: slice) -> Answer:
+        """Return the answer for some of the records."""
+        kept = (self.labels[rows], self.proba[rows], self.steps[rows], self.certified[rows])
+        return Answer(*kept, self.elapsed_s, self.reached[rows], confident=self.confident[rows])
 
     def __len__(self) -> int:
-        return len(self.labels)
+        return len(self._labels)
 
     def __repr__(self) -> str:
         if len(self) == 0:
             return "Answer(no records)"
+        unreached = np.count_nonzero(~self.reached)
         return (
             f"Answer({len(self)} records, {self.steps.mean():.1f} steps on average, "
-            f"{self.certified.mean():.0%} certified, {self.elapsed_s * 1e3:.2f} ms)"
+            f"{self.certified.mean():.0%} certified, "
+            f"{f'{self.confident.mean():.0%} confident, ' if self.confident.any() else ''}"
+            f"{f'{unreached} not reached, ' if unreached else ''}"
+            f"{self.elapsed_s * 1e3:.2f} ms)"
         )
 
 
@@ -68,8 +123,15 @@ class BatchResult(NamedTuple):
         Steps taken.
     certified : array of shape (n_records,)
         True where no further step could change the label.
+    reached : array of shape (n_records,), optional
+        False where the limits ended the call before this record, whose probabilities are then undefined, its steps 0
+        and its answer not certified. None: all were reached.
+    confident : array of shape (n_records,), optional
+        True where a test ended the work that is no certificate. None: none.
     """
 
     proba: NDArray[np.float64]
     steps: NDArray[np.int64]
     certified: NDArray[np.bool_]
+    reached: NDArray[np.bool_] | None = None
+    confident: NDArray[np.bool_] | None = None

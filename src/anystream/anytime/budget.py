@@ -68,6 +68,8 @@ class Budget:
         """Return a Budget from a caller's value: an int is steps, a timedelta a duration, None no limit."""
         if isinstance(budget, Budget):
             return budget
+        if type(budget) is int:  # quicker than the checks below
+            return cls(steps=budget)
         if budget is None:
             return cls()
         if isinstance(budget, timedelta):
@@ -90,6 +92,18 @@ class Budget:
             return self
         until = time.monotonic() + self.seconds
         return Budget(self.steps, None, until if self.until is None else min(until, self.until), self.stop)
+
+    def is_over(self) -> bool:
+        """Return whether the instant `until` has passed or the stop token is set; call `start` before."""
+        late = self.until is not None and time.monotonic() >= self.until
+        return late or (self.stop is not None and self.stop.is_set())
+
+    def share(self, part: float) -> Budget:
+        """Return the budget of a part of the work: all the steps, and this share of the time left until `until`."""
+        if self.until is None:
+            return self
+        now = time.monotonic()
+        return Budget(steps=self.steps, until=now + max(0.0, self.until - now) * part, stop=self.stop)
 
     def limits(self) -> tuple[int, int, StopToken | None]:
         """Return steps, nanoseconds from now, and the token as native calls take them; -1 means no limit."""

@@ -26,7 +26,14 @@ from anystream.anytime.budget import Budget
 Check = Callable[[Any], None]
 
 
-def check_anytime_classifier(estimator: Any) -> None:
+MAX_FALL = 0.05
+"""By how much the accuracy on held-out records may fall below that of fewer steps."""
+
+_LARGE = 3000  # records of a large batch
+_MAX_REACHED = 64  # of them, those that may be reached without any time
+
+
+def check_anytime_classifier(estimator: Any, *, max_fall: float = MAX_FALL) -> None:
     """Check that a classifier keeps the anytime contract.
 
     Parameters
@@ -35,6 +42,8 @@ def check_anytime_classifier(estimator: Any) -> None:
         Unfitted, with `fit`, `predict`, `predict_proba`, `classify`, `staged_predict_proba` and `query`. Features are
         numbers; there are up to three classes. `partial_fit`, `snapshot`, `save` and `merge` are checked if the
         classifier has them.
+    max_fall : float, default=0.05
+        By how much the accuracy on held-out records may fall below that of fewer steps.
 
     Raises
     ------
@@ -46,14 +55,15 @@ def check_anytime_classifier(estimator: Any) -> None:
     >>> from anystream import BayesTreeClassifier
     >>> check_anytime_classifier(BayesTreeClassifier())
     """
-    for check in yield_anytime_checks(estimator):
+    for check in yield_anytime_checks(estimator, max_fall=max_fall):
         check()
 
 
-def yield_anytime_checks(estimator: Any) -> Iterator[partial[None]]:
+def yield_anytime_checks(estimator: Any, *, max_fall: float = MAX_FALL) -> Iterator[partial[None]]:
     """Yield the checks, each ready to be called; ``check.func.__name__`` is its name."""
     for check in _CHECKS:
         yield partial(check, clone(estimator))
+    yield partial(check_more_steps_do_not_make_it_worse, clone(estimator), max_fall=max_fall)
 
 
 def three_clusters(n: int = 150, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[Any]]:
@@ -76,6 +86,21 @@ def check_every_record_gets_a_label_at_budget_0(estimator: Any) -> None:
     assert answer.elapsed_s >= 0, "elapsed_s must be a duration"
 
 
+def check_more_steps_do_not_make_it_worse(estimator: Any, *, max_fall: float = MAX_FALL) -> None:
+    """The accuracy on held-out records after more steps is at most `max_fall` below that after fewer."""
+    (X, y), (Q, labels) = three_clusters(300, seed=1), three_clusters(400, seed=2)
+    estimator.fit(X, y)
+    best, best_at = 0.0, 0
+    stages = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256]
+    for steps, proba in zip(stages, estimator.staged_predict_proba(Q, stages=stages), strict=True):
+        accuracy = float((estimator.classes_[proba.argmax(axis=1)] == labels).mean())
+        assert accuracy >= best - max_fall, (
+            f"the accuracy falls from {best:.3f} after {best_at} steps to {accuracy:.3f} after {steps}"
+        )
+        if accuracy > best:
+            best, best_at = accuracy, steps
+
+
 def check_labels_are_the_most_probable_classes(estimator: Any) -> None:
     """The label has the highest probability, the first of equals."""
     X, y = three_clusters()
@@ -88,14 +113,14 @@ def check_labels_are_the_most_probable_classes(estimator: Any) -> None:
 
 
 def check_steps_are_counted_exactly(estimator: Any) -> None:
-    """A record takes as many steps as the budget allows, fewer only if its label is certified."""
+    """A record takes as many steps as the budget allows, fewer only if its label is certified or confident."""
     X, y = three_clusters()
     estimator.fit(X, y)
     for budget in (1, 2, 5, 17, 40):
         answer = estimator.classify(X, budget=budget)
         assert (answer.steps <= budget).all(), f"more than {budget} steps were taken"
         unfinished = answer.steps < budget
-        assert answer.certified[unfinished].all(), f"fewer than {budget} steps, but the label is not certified"
+        assert answer.settled[unfinished].all(), f"fewer than {budget} steps, but the label is not certified"
 
 
 def check_steps_add_up(estimator: Any) -> None:
@@ -168,13 +193,12 @@ def check_queries_can_be_suspended(estimator: Any) -> None:
 
 
 def check_deadlines_end_the_work(estimator: Any) -> None:
-    """A deadline in the past gives the result of budget 0; a little time gives a valid result."""
+    """A deadline in the past gives the result of budget 0, or of the classes alone; a little time a valid result."""
     X, y = three_clusters()
     estimator.fit(X, y)
     least = estimator.predict_proba(X, budget=0)
     for budget in (Budget(seconds=0), Budget(until=time.monotonic() - 1), timedelta(0)):
-        answer = estimator.classify(X, budget=budget)
-        assert np.array_equal(answer.proba, least), f"{budget} must give the result of budget 0"
+        _assert_least(estimator, estimator.classify(X, budget=budget), least, f"{budget}")
     answer = estimator.classify(X, budget=Budget(seconds=0.02))
     _assert_probabilities(answer.proba, least.shape)
     both = estimator.classify(X, budget=Budget(steps=2, seconds=60))
@@ -188,9 +212,7 @@ def check_work_can_be_stopped(estimator: Any) -> None:
     token = StopToken()
     token.set()
     answer = estimator.classify(X, budget=Budget(stop=token))
-    assert np.array_equal(answer.proba, estimator.predict_proba(X, budget=0)), (
-        "a set token must give the result of budget 0"
-    )
+    _assert_least(estimator, answer, estimator.predict_proba(X, budget=0), "a set token")
     assert estimator.query(X[0]).refine(Budget(stop=token)).steps == 0, "a set token must stop a query"
     token.clear()
     many = np.tile(X, (200, 1))
@@ -201,6 +223,23 @@ def check_work_can_be_stopped(estimator: Any) -> None:
     worker.join(60)
     assert answers, "a set token must end the work"
     _assert_probabilities(answers[0].proba, (len(many), len(estimator.classes_)))
+
+
+def check_large_batches_end_early(estimator: Any) -> None:
+    """Without any time only a few records of a large batch are reached: also the work before the first step ends."""
+    X, y = three_clusters()
+    estimator.fit(X, y)
+    many = np.tile(X, (_LARGE // len(X), 1))
+    least = estimator.predict_proba(many, budget=0)
+    token = StopToken()
+    token.set()
+    for budget, what in ((Budget(stop=token), "a set token"), (Budget(seconds=0), "a time of 0")):
+        answer = estimator.classify(many, budget=budget)
+        n_reached = int(np.count_nonzero(answer.reached))
+        assert n_reached <= _MAX_REACHED, (
+            f"{what} must end a batch of {len(many)} records after at most {_MAX_REACHED}, {n_reached} were reached"
+        )
+        _assert_least(estimator, answer, least, what)
 
 
 def check_exhaustion_is_final(estimator: Any) -> None:
@@ -320,11 +359,17 @@ def check_models_can_be_saved(estimator: Any) -> None:
 
 
 def check_models_can_be_merged(estimator: Any) -> None:
-    """Models of parts merge into a model of the whole that has all classes."""
-    if not hasattr(estimator, "merge"):
+    """Models of parts merge into a model of the whole that has all classes.
+
+    An estimator whose `mergeable_parts` is "same classes" is fitted on parts that have all of them; "none" has no
+    merge.
+    """
+    parts_of = getattr(estimator, "mergeable_parts", "any")
+    if not hasattr(estimator, "merge") or parts_of == "none":
         return
     X, y = three_clusters()
-    parts = [clone(estimator).fit(X[part], y[part]) for part in (y == "ant", y != "ant")]
+    first = y == "ant" if parts_of == "any" else np.arange(len(y)) % 3 == 0
+    parts = [clone(estimator).fit(X[part], y[part]) for part in (first, ~first)]
     whole = type(estimator).merge(parts)
     assert set(whole.classes_) == set(y), "a merged model must have the classes of all parts"
     right = (whole.predict(X, budget=Budget()) == y).mean()
@@ -389,6 +434,7 @@ _CHECKS: tuple[Check, ...] = (
     check_queries_can_be_suspended,
     check_deadlines_end_the_work,
     check_work_can_be_stopped,
+    check_large_batches_end_early,
     check_exhaustion_is_final,
     check_classifying_changes_nothing,
     check_queries_keep_their_model,
@@ -400,6 +446,16 @@ _CHECKS: tuple[Check, ...] = (
     check_invalid_budgets_are_rejected,
     check_failed_learning_is_rolled_back,
 )
+
+
+def _assert_least(estimator: Any, answer: Answer, least: NDArray[np.float64], what: str) -> None:
+    """Records that were reached must have the result of budget 0, the others that of the classes alone."""
+    reached = answer.reached
+    assert reached[0], f"{what} must leave an answer for the first record"
+    assert np.array_equal(answer.proba[reached], least[reached]), f"{what} must give the result of budget 0"
+    assert np.all(answer.proba[~reached] == estimator.prior_proba()), f"{what}: records not reached get prior_proba()"
+    assert not answer.steps[~reached].any(), f"{what}: records not reached have 0 steps"
+    assert not answer.certified[~reached].any(), f"{what}: records not reached are not certified"
 
 
 def _assert_probabilities(proba: NDArray[np.float64], shape: tuple[int, int]) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import Any, Self, TypeGuard
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,9 +13,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from anystream.anytime.answer import Answer, BatchResult, most_probable
+from anystream.anytime.blocks import block_length, classify_in_blocks
 from anystream.anytime.budget import Budget, BudgetLike
+from anystream.anytime.dense import to_dense
+from anystream.anytime.feature_values import check_feature_values
+from anystream.anytime.named_record import named_record
 from anystream.anytime.query import Query
 from anystream.anytime.stages import check_stages
+
+if TYPE_CHECKING:
+    from anystream.anytime.profile import PerformanceProfile
 
 
 class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -33,6 +40,7 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     budget: int
     classes_: NDArray[Any]
     n_features_in_: int
+    columns_: dict[Hashable, int]  # feature name or number -> column
 
     def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
         """Raise TypeError if a class that is not declared with ``abstract=True`` lacks a hook."""
@@ -70,6 +78,18 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Whether records may hold missing values (NaN)."""
         return True
 
+    def prior_proba(self) -> NDArray[np.float64]:
+        """Return the probabilities of the classes for a record that a deadline did not let the classifier reach.
+
+        This default asks for a record of which nothing is known or, where records must be complete, gives all classes
+        the same probability.
+        """
+        if not self.allows_missing():
+            return np.full(len(self.classes_), 1.0 / len(self.classes_))
+        nothing = np.full((1, self.n_features_in_), np.nan)
+        prior: NDArray[np.float64] = self.classify_records(nothing, Budget(steps=0)).proba[0]
+        return prior
+
     # -- batches -----------------------------------------------------------------------------------------------------
 
     def predict(self, X: ArrayLike, *, budget: BudgetLike = None) -> NDArray[Any]:
@@ -88,6 +108,11 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Return the class probabilities of each record, in the order of `classes_`; parameters as in `predict`."""
         return self.classify(X, budget=budget).proba
 
+    def predict_log_proba(self, X: ArrayLike, *, budget: BudgetLike = None) -> NDArray[np.float64]:
+        """Return the logarithms of `predict_proba`; -inf where a probability is 0."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X, budget=budget)))
+
     def classify(self, X: ArrayLike, *, budget: BudgetLike = None) -> Answer:
         """Return labels and probabilities, the steps they took, and whether more steps could change the labels.
 
@@ -100,11 +125,25 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         started = time.perf_counter()
         limits = (Budget(steps=self.budget) if budget is None else Budget.of(budget)).start()
-        check_is_fitted(self)
-        model = self.pin()
-        proba, steps, certified = model.classify_records(model.validate_records(X), limits)
-        labels = most_probable(model.classes_, proba)
-        return Answer(labels, proba, steps, certified, time.perf_counter() - started)
+        if not hasattr(self, "classes_"):  # quicker than scikit-learn's check
+            check_is_fitted(self)
+        length = None if limits.until is None else block_length(X)
+        if length is None or len(X) <= length:  # type: ignore[arg-type]  # an array
+            model = self.pin()
+            result = BatchResult(*model.classify_records(model.validate_records(X), limits))
+            labels = most_probable(model.classes_, result.proba)
+        else:
+            model = self.published()
+            labels, result = classify_in_blocks(model, X, limits, length)  # type: ignore[arg-type]
+        unread = None
+        if result.reached is not None and not result.reached.all():
+            prior, n_classes = model.prior_proba(), result.proba.shape[1]
+            if len(prior) > n_classes:  # another thread has learned a new class since, which comes last
+                known = prior[:n_classes]
+                prior = known / known.sum() if known.any() else np.full(n_classes, 1.0 / n_classes)
+            unread = most_probable(model.classes_, prior[np.newaxis])[0], prior
+        proba, steps, certified, reached, confident = result
+        return Answer(labels, proba, steps, certified, time.perf_counter() - started, reached, unread, confident)
 
     def staged_predict_proba(
         self, X: ArrayLike, *, stages: Sequence[int] | None = None
@@ -116,7 +155,8 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         X : array-like of shape (n_records, n_features)
             Records; NaN stands for a missing value.
         stages : sequence of int, optional
-            Ascending numbers of steps. Default: 0, 1, 2, ... up to the parameter `budget`.
+            Ascending numbers of steps. Default: 0, 1, 2, ... up to the parameter `budget`, or to the attribute
+            `max_steps_` of a model of which no record takes as many.
 
         Yields
         ------
@@ -124,7 +164,8 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             One for each stage.
         """
         check_is_fitted(self)
-        steps = check_stages(range(self.budget + 1) if stages is None else stages)
+        last = min(self.budget, getattr(self, "max_steps_", self.budget))
+        steps = check_stages(range(last + 1) if stages is None else stages)
         model = self.pin()
         yield from model.staged_proba(model.validate_records(X), steps)
 
@@ -134,15 +175,24 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         for proba in model.staged_predict_proba(X, stages=stages):
             yield most_probable(model.classes_, proba)
 
+    def performance_profile(
+        self, X: Any, y: ArrayLike, *, cv: int = 5, stages: Sequence[int] | None = None, seed: int = 0
+    ) -> PerformanceProfile:
+        """Return the accuracy to expect after each number of steps; see `anystream.performance_profile`."""
+        from anystream.anytime.profile import performance_profile  # here: importing anystream.anytime stays quick
+
+        return performance_profile(self, X, y, cv=cv, stages=stages, seed=seed)
+
     # -- single records ----------------------------------------------------------------------------------------------
 
-    def query(self, x: ArrayLike | None = None, *, state: Any = None) -> Query:
+    def query(self, x: ArrayLike | Mapping[Any, Any] | None = None, *, state: Any = None) -> Query:
         """Return a query that classifies one record step by step.
 
         Parameters
         ----------
-        x : array-like of shape (n_features,), optional
-            The record; NaN stands for a missing value.
+        x : array-like of shape (n_features,) or mapping, optional
+            The record; NaN stands for a missing value. In a mapping from feature names to numbers, features that are
+            not there are missing, and unknown ones are ignored.
         state : optional
             The `state` of an earlier query of this model, instead of `x`: the query continues from there.
         """
@@ -168,10 +218,37 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         twin.__dict__ = self.__dict__
         return twin
 
+    def published(self) -> Self:
+        """Return a twin to be copied or saved while another thread learns: its attributes are all of one moment.
+
+        It has snapshots of native structures and shares the other attributes, so it must not learn.
+        """
+        twin = object.__new__(type(self))
+        twin.__dict__ = self._published_attributes()
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self._published_attributes()
+
+    def _published_attributes(self) -> dict[str, Any]:
+        """Return the attributes as they are at one moment, with snapshots of those that learn in place.
+
+        Learning sets attributes together with the native structure that they belong to. So the snapshots belong to the
+        attributes if none of these was replaced while the snapshots were taken.
+        """
+        while True:
+            before = self.__dict__.copy()
+            attributes = {n: value.snapshot() if hasattr(value, "snapshot") else value for n, value in before.items()}
+            now = self.__dict__.copy()
+            if now.keys() == before.keys() and all(now[name] is value for name, value in before.items()):
+                return attributes
+
     # -- validation --------------------------------------------------------------------------------------------------
 
-    def validate_record(self, x: ArrayLike) -> NDArray[np.float64]:
+    def validate_record(self, x: ArrayLike | Mapping[Any, Any]) -> NDArray[np.float64]:
         """Return one record as a one-dimensional array; `open_query` checks its length and values."""
+        if isinstance(x, Mapping):
+            return check_feature_values(named_record(x, self.columns_))
         record = np.ascontiguousarray(x, dtype=np.float64)
         if record.ndim != 1:
             raise ValueError(f"a query takes one record, this has the shape {record.shape}; use classify for a batch")
@@ -181,6 +258,7 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Return records to classify as a C-contiguous float64 array of shape (n_records, n_features)."""
         if self._is_valid(X):
             return X
+        X = to_dense(X)
         finite = "allow-nan" if self.allows_missing() else True
         return np.asarray(validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite=finite, reset=False))
 
@@ -200,4 +278,5 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.allows_missing()
+        tags.input_tags.sparse = True
         return tags

@@ -240,7 +240,8 @@ def anytime_curve(
     stages : sequence of int, optional
         Ascending numbers of steps. Default: every step from 0 to `budget`.
     budget : int, optional
-        The last step, r; instead of `stages`. Default: `model.budget`, or 200, as in the paper, if there is none.
+        The last step, r; instead of `stages`. Default: `model.budget`, or 200, as in the paper, if there is none. The
+        curve ends at `model.max_steps_` if no record takes more steps.
 
     Examples
     --------
@@ -286,6 +287,7 @@ def _choose_stages(model: Any, X: Any, stages: Sequence[int] | None, budget: int
         raise ValueError(f"budget is {budget!r}; use the number of steps at which the curve ends, at least 0")
     if _takes_stages(model):
         last = int(getattr(model, "budget", PUBLISHED_STEPS) if budget is None else budget)
+        last = min(last, getattr(model, "max_steps_", last))
         return check_stages(range(last + 1))
     rounds = sum(1 for _ in model.staged_predict(_safe_indexing(X, slice(0, 1))))
     return check_stages(range(1, 1 + (rounds if budget is None else int(budget))))

@@ -50,6 +50,11 @@ class Query(ABC):
         """Whether no further step could change the label."""
 
     @property
+    def confident(self) -> bool:
+        """Whether a test of the classifier ended the work, at a stated rate of error; not certified."""
+        return False
+
+    @property
     @abstractmethod
     def exhausted(self) -> bool:
         """Whether no step is left."""
@@ -64,6 +69,7 @@ class Query(ABC):
 
     def __repr__(self) -> str:
         end = ", exhausted" if self.exhausted else ", certified" if self.certified else ""
+        end = end or (", confident" if self.confident else "")
         return f"{type(self).__name__}(label={self.label!r}, p={self.proba.max():.3f}, steps={self.steps}{end})"
 
 

@@ -11,45 +11,32 @@ import inspect
 import math
 import sys
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anystream.anytime.answer import BatchResult
-from anystream.anytime.budget import Budget
+from anystream.anytime.budget import Budget, BudgetLike
 from anystream.anytime.feature_values import check_feature_values
-
-NamedRecord = Mapping[Hashable, Any]
-Columns = dict[Hashable, int]
-
-_ENCODE = "features are numbers, so encode categories first (for instance with river's OneHotEncoder)"
+from anystream.anytime.named_record import ENCODE, Columns, NamedRecord, named_record
+from anystream.anytime.query import Query
 
 
-class RiverMixin:
-    """`learn_one`, `predict_one`, `predict_proba_one` and their mini-batch forms.
+class RiverPredictMixin:
+    """`predict_one`, `predict_proba_one` and their mini-batch forms, for classifiers that do not learn incrementally.
 
-    A record is a mapping from feature names to numbers. Features may come and go: a feature that a record lacks is
-    missing, a feature that is new to the model becomes a new column, missing in all earlier records.
-
-    Attributes
-    ----------
-    max_features : int
-        Number of columns up to which records may add new ones; a record beyond it is refused, and changes nothing.
+    A record is a mapping from feature names to numbers. A feature that a record lacks is missing; one that the model
+    does not have is ignored.
     """
 
-    max_features: int = 10_000
     budget: int
     classes_: NDArray[Any]
     n_features_in_: int
     columns_: Columns  # feature name -> column, in order of appearance
 
     # -- hooks: to be defined by subclasses ------------------------------------------------------------------------
-
-    @abstractmethod
-    def learn_columns(self, records: NDArray[np.float64], labels: NDArray[Any], columns: Columns) -> None:
-        """Learn records one after another. `columns` extends `columns_`; the records have that many features."""
 
     @abstractmethod
     def classify_records(self, records: NDArray[np.float64], budget: Budget) -> BatchResult:
@@ -63,10 +50,9 @@ class RiverMixin:
     def proba_one(self, record: NDArray[np.float64]) -> list[float]:
         """Return the probabilities of one record at the default budget."""
 
-    @property
     @abstractmethod
-    def memory_bytes_(self) -> int:
-        """Bytes that the model holds in memory."""
+    def open_query(self, record: NDArray[np.float64]) -> Query:
+        """Return a query at budget 0."""
 
     @abstractmethod
     def pin(self) -> Self:
@@ -74,39 +60,36 @@ class RiverMixin:
 
     # -- single records ----------------------------------------------------------------------------------------------
 
-    def learn_one(self, x: NamedRecord, y: Any) -> None:
-        """Learn one labelled record."""
-        columns = self._columns_with(x)
-        record = check_feature_values(_as_record(x, columns))
-        self.learn_columns(record[np.newaxis], np.array([y]), columns)
+    def predict_proba_one(self, x: NamedRecord, *, budget: BudgetLike = None) -> dict[Any, float]:
+        """Return the probability of each class seen so far; empty before anything was learned.
 
-    def predict_proba_one(self, x: NamedRecord) -> dict[Any, float]:
-        """Return the probability of each class seen so far; empty before anything was learned."""
+        Parameters
+        ----------
+        x : mapping
+            The record.
+        budget : int, timedelta or Budget, optional
+            Maximum work; an int is steps. Default: the parameter `budget`.
+        """
         if not hasattr(self, "classes_"):
             return {}
         model = self.pin()
-        proba = model.proba_one(_as_record(x, model.columns_))
+        record = named_record(x, model.columns_)
+        refined = None if budget is None else model.open_query(record).refine(budget)
+        proba = model.proba_one(record) if refined is None else refined.proba.tolist()
         return dict(zip(model.classes_[: len(proba)].tolist(), proba, strict=True))
 
-    def predict_one(self, x: NamedRecord) -> Any:
-        """Return the most probable class; None before anything was learned."""
+    def predict_one(self, x: NamedRecord, *, budget: BudgetLike = None) -> Any:
+        """Return the most probable class; None before anything was learned. Parameters as in `predict_proba_one`."""
         if not hasattr(self, "classes_"):
             return None
         model = self.pin()
-        number = model.classify_one(_as_record(x, model.columns_))
-        return model.classes_.item(number)
+        record = named_record(x, model.columns_)
+        if budget is None:
+            return model.classes_.item(model.classify_one(record))
+        label = model.open_query(record).refine(budget).label
+        return label.item() if isinstance(label, np.generic) else label
 
     # -- mini-batches: data frames -----------------------------------------------------------------------------------
-
-    def learn_many(self, X: Any, y: Any) -> None:
-        """Learn the rows of a data frame: the same as learning them one by one."""
-        columns = self._columns_with(X.columns)
-        records = check_feature_values(_as_records(X, columns))
-        labels = np.asarray(y)
-        if len(labels) != len(records):
-            raise ValueError(f"there are {len(records)} records and {len(labels)} labels; pass one label per record")
-        if len(records):
-            self.learn_columns(records, labels, columns)
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return the probabilities of each row of a data frame, as a pandas data frame with the same index."""
@@ -129,6 +112,49 @@ class RiverMixin:
         model = self.pin()
         proba = model.classify_records(_as_records(X, model.columns_), Budget(steps=model.budget)).proba
         return pd.Series(model.classes_[proba.argmax(axis=1)], index=index)
+
+
+class RiverMixin(RiverPredictMixin):
+    """`learn_one` and `learn_many` beside the predictions.
+
+    Features may come and go: a feature that is new to the model becomes a new column, missing in all earlier records.
+
+    Attributes
+    ----------
+    max_features : int
+        Number of columns up to which records may add new ones; a record beyond it is refused, and changes nothing.
+    """
+
+    max_features: int = 10_000
+
+    # -- hooks: to be defined by subclasses ------------------------------------------------------------------------
+
+    @abstractmethod
+    def learn_columns(self, records: NDArray[np.float64], labels: NDArray[Any], columns: Columns) -> None:
+        """Learn records one after another. `columns` extends `columns_`; the records have that many features."""
+
+    @property
+    @abstractmethod
+    def memory_bytes_(self) -> int:
+        """Bytes that the model holds in memory."""
+
+    # -- learning ----------------------------------------------------------------------------------------------------
+
+    def learn_one(self, x: NamedRecord, y: Any) -> None:
+        """Learn one labelled record."""
+        columns = self._columns_with(x)
+        record = check_feature_values(named_record(x, columns))
+        self.learn_columns(record[np.newaxis], np.array([y]), columns)
+
+    def learn_many(self, X: Any, y: Any) -> None:
+        """Learn the rows of a data frame: the same as learning them one by one."""
+        columns = self._columns_with(X.columns)
+        records = check_feature_values(_as_records(X, columns))
+        labels = np.asarray(y)
+        if len(labels) != len(records):
+            raise ValueError(f"there are {len(records)} records and {len(labels)} labels; pass one label per record")
+        if len(records):
+            self.learn_columns(records, labels, columns)
 
     def _columns_with(self, names: Iterable[Hashable]) -> Columns:
         """Return the known columns, or a new dict that has further ones for new names."""
@@ -185,7 +211,7 @@ class RiverMixin:
 
     @property
     def _is_stochastic(self) -> bool:
-        return self._get_params().get("seed", 0) is None
+        return self._get_params().get("random_state", 0) is None
 
     @property
     def _raw_memory_usage(self) -> int:
@@ -221,22 +247,5 @@ def _as_records(X: Any, columns: Columns) -> NDArray[np.float64]:
         try:
             records[:, columns[name]] = np.asarray(X[name], dtype=np.float64)
         except (TypeError, ValueError):
-            raise ValueError(f"feature {name!r} holds values that are not numbers; {_ENCODE}") from None
+            raise ValueError(f"feature {name!r} holds values that are not numbers; {ENCODE}") from None
     return records
-
-
-def _as_record(x: NamedRecord, columns: Columns) -> NDArray[np.float64]:
-    if len(x) == len(columns):
-        try:  # the usual case: the same features as before, all of them numbers
-            return np.array([x[name] for name in columns], dtype=np.float64)
-        except (KeyError, TypeError, ValueError):
-            pass
-    record = np.full(len(columns), math.nan)
-    for name, value in x.items():
-        if name not in columns:
-            continue
-        try:
-            record[columns[name]] = math.nan if value is None else value
-        except (TypeError, ValueError):
-            raise ValueError(f"feature {name!r} is {value!r}; {_ENCODE}") from None
-    return record

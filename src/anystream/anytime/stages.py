@@ -27,3 +27,8 @@ def check_stages(stages: Iterable[int]) -> NDArray[np.int64]:
     if steps[0] < 0 or np.any(np.diff(steps) <= 0):
         raise ValueError(f"stages are {given!r}; use ascending numbers of steps from 0 on")
     return steps.astype(np.int64)
+
+
+def doubling_stages(n: int) -> NDArray[np.int64]:
+    """Return 0 and the powers of two up to the first that is at least n."""
+    return check_stages([0, *(2**i for i in range(n.bit_length() + 1))])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import pickle
 from abc import abstractmethod
-from collections.abc import Hashable
 from typing import Any, Self
 
 import numpy as np
@@ -14,16 +13,23 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from anystream.anytime.classifier import AnytimeClassifier
+from anystream.anytime.dense import to_dense
 from anystream.anytime.feature_values import check_feature_values
-from anystream.anytime.river import Columns, RiverMixin
+from anystream.anytime.named_record import Columns
+from anystream.anytime.river import RiverMixin
 from anystream.estimators.draft import draft_of
 from anystream.estimators.labels import check_labels, class_numbers, extend_classes
+from anystream.estimators.parameters import check_random_state, draw_seed
+from anystream.estimators.sample_weight import repeat_by_weight
 
 
 class TrainedClassifier(AnytimeClassifier, abstract=True):
     """Classifier with a `fit` template; a subclass defines `fit_records` and how to classify."""
 
-    columns_: dict[Hashable, int]  # feature name or number -> column
+    random_state: Any
+    """Seed of what is random: an int, a generator of NumPy or None; only of classifiers with this parameter."""
+    seed_: int = 0
+    """Seed that `fit` or the first `partial_fit` drew from `random_state`."""
 
     # -- hooks: to be defined by subclasses ------------------------------------------------------------------------
 
@@ -40,7 +46,7 @@ class TrainedClassifier(AnytimeClassifier, abstract=True):
 
     # -- fit ---------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train from scratch; if it fails, the model stays as it was.
 
         Parameters
@@ -49,23 +55,35 @@ class TrainedClassifier(AnytimeClassifier, abstract=True):
             Training records; NaN stands for a missing value.
         y : array-like of shape (n_records,)
             Their classes.
+        sample_weight : array-like of shape (n_records,), optional
+            Whole numbers: a record of weight w counts as w copies in its place, one of weight 0 is left out.
         """
-        self.check_parameters()
+        self._check_all_parameters()
         with draft_of(self) as draft:
-            records, labels = draft.validate_training(X, y, reset=True)
+            records, labels = repeat_by_weight(*draft.validate_training(X, y, reset=True), sample_weight)
             draft.set_columns()
+            draft._set_seed()
             draft.classes_, numbers = np.unique(labels, return_inverse=True)
             draft.fit_records(records, numbers.astype(np.int32), len(draft.classes_))
         return self
+
+    def _check_all_parameters(self) -> None:
+        check_random_state(vars(self).get("random_state", 0))
+        self.check_parameters()
+
+    def _set_seed(self) -> None:
+        if "random_state" in vars(self):
+            self.seed_ = draw_seed(self.random_state)
 
     def snapshot(self) -> Self:
         """Return the model as it is now; learning changes neither through the other.
 
         Native structures are shared until one of the two learns; nothing large is copied here.
         """
-        twin = copy.copy(self)
-        for name, value in vars(self).items():
-            twin.__dict__[name] = value.snapshot() if hasattr(value, "snapshot") else copy.deepcopy(value)
+        twin = self.published()
+        for name, value in vars(twin).items():
+            if not hasattr(value, "snapshot"):
+                twin.__dict__[name] = copy.deepcopy(value)
         return twin
 
     @property
@@ -80,7 +98,7 @@ class TrainedClassifier(AnytimeClassifier, abstract=True):
         """Return validated training records and labels; `reset` sets the number and names of the features."""
         records, labels = validate_data(
             self,
-            X,
+            to_dense(X),
             y,
             dtype=np.float64,
             order="C",
@@ -150,7 +168,13 @@ class IncrementalClassifier(TrainedClassifier, RiverMixin, abstract=True):
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
-    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Learn further records; the first call starts a new model. If it fails, the model stays as it was.
 
         Parameters
@@ -161,15 +185,18 @@ class IncrementalClassifier(TrainedClassifier, RiverMixin, abstract=True):
             Their classes; new ones may appear at any time.
         classes : array-like, optional
             Classes that may appear later, so that `classes_` is complete from the start.
+        sample_weight : array-like of shape (n_records,), optional
+            Whole numbers, as in `fit`.
         """
-        self.check_parameters()
+        self._check_all_parameters()
         if hasattr(self, "classes_"):
-            records, labels = self.validate_training(X, y, reset=False)
+            records, labels = repeat_by_weight(*self.validate_training(X, y, reset=False), sample_weight)
             self._learn(records, labels, self.classes_ if classes is None else extend_classes(self.classes_, classes))
             return self
         with draft_of(self) as draft:
-            records, labels = draft.validate_training(X, y, reset=True)
+            records, labels = repeat_by_weight(*draft.validate_training(X, y, reset=True), sample_weight)
             draft.set_columns()
+            draft._set_seed()
             draft.reset(getattr(draft, "n_features_in_", 0))  # texts have no features
             draft._learn(records, labels, None if classes is None else extend_classes(None, classes))
         return self
@@ -181,12 +208,13 @@ class IncrementalClassifier(TrainedClassifier, RiverMixin, abstract=True):
             return
         first = not hasattr(self, "classes_")
         if first:
-            self.check_parameters()
+            self._check_all_parameters()
         with draft_of(self) as draft:
             draft.columns_ = columns
             draft.n_features_in_ = len(columns)
             draft.__dict__.pop("feature_names_in_", None)
             if first:
+                draft._set_seed()
                 draft.reset(len(columns))
             else:
                 draft.add_features(len(columns))

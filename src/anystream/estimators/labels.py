@@ -76,3 +76,9 @@ def class_numbers(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.int
         return np.array([position[label] for label in labels.tolist()], dtype=np.int32)
     order = np.argsort(classes, kind="stable")
     return order[np.searchsorted(classes, labels, sorter=order)].astype(np.int32)
+
+
+def class_shares(numbers: NDArray[np.integer[Any]], n_classes: int) -> NDArray[np.float64]:
+    """Return the share of each class in these class numbers; equal shares if there are none."""
+    counts = np.bincount(numbers, minlength=n_classes).astype(np.float64)
+    return counts / len(numbers) if len(numbers) else np.full(n_classes, 1.0 / n_classes)

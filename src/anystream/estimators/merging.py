@@ -46,8 +46,8 @@ class MergeableMixin(metaclass=ABCMeta):
             classes = extend_classes(classes, model.classes_)
         whole: Self = clone(first)
         whole.classes_ = classes
-        for name in ("columns_", "n_features_in_", "feature_names_in_"):
-            if hasattr(first, name):
+        for name in ("columns_", "n_features_in_", "feature_names_in_", "seed_"):
+            if name in vars(first):
                 setattr(whole, name, getattr(first, name))
         whole.merge_states(models, [class_numbers(classes, model.classes_) for model in models])
         return whole

@@ -15,12 +15,17 @@ def fill_batch(
     n_classes: int,
     fill: Callable[[NDArray[np.float64], NDArray[np.int64], NDArray[np.uint8]], None],
 ) -> BatchResult:
-    """Allocate the arrays of a batch, let `fill` write probabilities, steps and certificates, and return them."""
+    """Allocate the arrays of a batch, let `fill` write probabilities, steps and marks, and return them.
+
+    A mark is 0 where the limits ended the call before the record, else 2, and 1 more if the answer is certified, or 4
+    more if a test of the model ended its work.
+    """
     proba = np.empty((n_records, n_classes))
-    steps = np.empty(n_records, dtype=np.int64)
-    certified = np.empty(n_records, dtype=np.uint8)
-    fill(proba, steps, certified)
-    return BatchResult(proba, steps, certified.view(np.bool_))
+    steps = np.zeros(n_records, dtype=np.int64)
+    marks = np.zeros(n_records, dtype=np.uint8)
+    fill(proba, steps, marks)
+    confident = (marks & 4) != 0
+    return BatchResult(proba, steps, (marks & 1).view(np.bool_), marks > 1, confident if confident.any() else None)
 
 
 def fill_stages(

@@ -7,7 +7,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream._native import StopToken
+from anystream._native import Calibration, StopToken
 from anystream.anytime.budget import Budget, BudgetLike
 from anystream.anytime.query import Query
 
@@ -33,8 +33,8 @@ class NativeState(Protocol):
     def label(self) -> int:
         """Return the number of the most probable class."""
 
-    def proba(self) -> NDArray[np.float64]:
-        """Return the probabilities of the classes."""
+    def proba(self, calibration: Calibration | None = None) -> NDArray[np.float64]:
+        """Return the probabilities of the classes, calibrated or raw."""
 
 
 class NativeQuery(Query):
@@ -46,13 +46,16 @@ class NativeQuery(Query):
         The labels when the query is opened; the model may learn further ones or be fitted again.
     native : NativeState
         The query in the native core.
+    calibration : Calibration, optional
+        How its probabilities are calibrated.
     """
 
-    __slots__ = ("_classes", "_native")
+    __slots__ = ("_calibration", "_classes", "_native")
 
-    def __init__(self, classes: NDArray[Any], native: Any) -> None:
+    def __init__(self, classes: NDArray[Any], native: Any, calibration: Calibration | None = None) -> None:
         self._classes = classes
         self._native = native
+        self._calibration = calibration
 
     def refine(self, budget: BudgetLike = None) -> Self:
         """Take steps within `budget` (None: until nothing is left to do); return the query itself."""
@@ -70,7 +73,7 @@ class NativeQuery(Query):
     @property
     def proba(self) -> NDArray[np.float64]:
         """Probabilities of the classes so far, in the order of the classifier's `classes_`."""
-        proba: NDArray[np.float64] = self._native.proba()
+        proba: NDArray[np.float64] = self._native.proba(self._calibration)
         return proba
 
     @property

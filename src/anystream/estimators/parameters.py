@@ -6,6 +6,8 @@ import math
 from numbers import Integral, Real
 from typing import TypeVar
 
+import numpy as np
+
 Choice = TypeVar("Choice")
 
 MAX_INT = 2**62
@@ -63,6 +65,32 @@ def check_choice(name: str, value: object, allowed: tuple[Choice, ...]) -> Choic
     raise ValueError(f"{name} is {value!r}; use one of {', '.join(map(repr, allowed))}")
 
 
+def check_random_state(random_state: object) -> None:
+    """Raise ValueError unless a parameter `random_state` is an int from 0 on, None or a generator of NumPy."""
+    if random_state is not None and not isinstance(random_state, np.random.RandomState | np.random.Generator):
+        check_int("random_state", random_state)
+
+
+def draw_seed(random_state: object) -> int:
+    """Return the seed of a parameter `random_state`: the int itself, or one that is drawn.
+
+    As in scikit-learn, None draws from the global state of NumPy, and a generator from its own, which thereby advances.
+
+    Examples
+    --------
+    >>> draw_seed(7), draw_seed(np.random.RandomState(0)) == draw_seed(np.random.RandomState(0))
+    (7, True)
+    """
+    check_random_state(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
+    if random_state is None:
+        return int(np.random.randint(2**31 - 1))  # noqa: NPY002  scikit-learn's meaning of None
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    return check_int("random_state", random_state)
+
+
 def resolve_threads(n_jobs: object) -> int:
     """Return the number of threads for native code from a parameter `n_jobs`; 0 means one per core."""
     if n_jobs is None or n_jobs == -1:
@@ -71,3 +99,10 @@ def resolve_threads(n_jobs: object) -> int:
         return min(check_int("n_jobs", n_jobs, 1), 2**31 - 1)
     except ValueError:
         raise ValueError(f"n_jobs is {n_jobs!r}; use 1 or more threads, or None or -1 for all cores") from None
+
+
+def check_bool(name: str, value: object) -> bool:
+    """Return a flag; ValueError if it is not a bool."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} is {value!r}; use True or False")
+    return bool(value)

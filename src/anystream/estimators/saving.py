@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from anystream.anytime.answer import Answer
 from anystream.anytime.budget import BudgetLike
-from anystream.model_file import ModelFile, ModelFileError, ModelHead, write_model
+from anystream.estimators.parameters import MAX_INT, check_random_state
+from anystream.model_file import ModelFile, ModelFileError, ModelHead, require_metadata, write_model
 from anystream.model_file.head import json_parameters
 from anystream.model_file.payload import FileWatch
 
@@ -121,14 +122,17 @@ class SaveableMixin(metaclass=ABCMeta):
     def to_file(self) -> ModelFile:
         """Return the content of the model's file, without writing it."""
         check_is_fitted(self)
+        model: Any = self.published()  # type: ignore[attr-defined]  # of AnytimeClassifier
+        if isinstance(vars(model).get("random_state"), np.random.RandomState | np.random.Generator):
+            model.random_state = model.seed_  # what was drawn from it
         head = ModelHead(
-            self.parameters_to_json(),
-            self.classes_,
-            tuple(self.columns_) if hasattr(self, "columns_") else None,
-            hasattr(self, "feature_names_in_"),
+            model.parameters_to_json(),
+            model.classes_,
+            tuple(model.columns_) if hasattr(model, "columns_") else None,
+            hasattr(model, "feature_names_in_"),
         )
-        metadata, arrays = self.dump_state()
-        return ModelFile(Path(), self.kind, self.file_version, head.to_json() | metadata, arrays)
+        metadata, arrays = model.dump_state()
+        return ModelFile(Path(), self.kind, self.file_version, head.to_json() | _dump_seed(model) | metadata, arrays)
 
     def _check_written(self, written: ModelFile) -> None:
         """Raise ModelFileError if this content of a file, written but not in place yet, cannot be loaded."""
@@ -151,7 +155,10 @@ class SaveableMixin(metaclass=ABCMeta):
             model.columns_ = {name: column for column, name in enumerate(head.columns)}
             if head.named:
                 model.feature_names_in_ = np.array(head.columns, dtype=object)
+        if _SEED in file.metadata:
+            model.seed_ = require_metadata(file, _SEED, int, low=0, high=MAX_INT)
         with name_file_in_errors(cls, file):
+            check_random_state(head.parameters.get("random_state", 0))
             model.check_parameters()
         model.restore_state(file, mapped=mapped)
         if file.watch is not None:
@@ -169,6 +176,15 @@ def name_file_in_errors(cls: type, file: ModelFile) -> Iterator[None]:
         raise
     except (TypeError, ValueError, KeyError) as error:
         raise ModelFileError(f"{file.path}: the parameters are not those of a {cls.__name__}: {error}") from None
+
+
+# -- seeds ----------------------------------------------------------------------------------------------------------
+
+_SEED = "seed"
+
+
+def _dump_seed(model: Any) -> dict[str, int]:
+    return {_SEED: model.seed_} if "seed_" in vars(model) else {}
 
 
 # -- kinds ----------------------------------------------------------------------------------------------------------

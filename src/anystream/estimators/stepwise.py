@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, Self
@@ -15,7 +14,7 @@ from anystream.anytime.answer import BatchResult
 from anystream.anytime.budget import Budget, BudgetLike
 from anystream.anytime.query import Query
 from anystream.estimators.classifier import TrainedClassifier
-from anystream.estimators.query_batch import refine_batch
+from anystream.estimators.query_batch import batch_result, refine_batch
 
 
 class StepwiseClassifier(TrainedClassifier, abstract=True):
@@ -71,13 +70,9 @@ class StepwiseClassifier(TrainedClassifier, abstract=True):
 
     def classify_records(self, records: NDArray[np.float64], budget: Budget) -> BatchResult:
         """Classify records in Python; under a deadline they advance in rounds."""
-        queries = [self.open_query(record) for record in records]
-        refine_batch(queries, budget)
-        return BatchResult(
-            np.array([query.proba for query in queries]).reshape(len(queries), -1),
-            np.array([query.steps for query in queries], dtype=np.int64),
-            np.array([query.certified for query in queries], dtype=np.bool_),
-        )
+        queries = refine_batch(records, self.open_query, budget)
+        proba = [query.proba for query in queries]
+        return batch_result(queries, proba, (len(records), len(self.classes_)))
 
     def staged_proba(self, records: NDArray[np.float64], stages: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
         """Refine all records from stage to stage."""
@@ -143,7 +138,7 @@ class StepwiseQuery(Query):
         limits = Budget.of(budget).start()
         last = None if limits.steps is None else self.steps + limits.steps
         while (last is None or self.steps < last) and not self._progress[2]:
-            if limits.timed and _is_over(limits):
+            if limits.timed and limits.is_over():
                 break
             self._step()
         return self
@@ -183,8 +178,3 @@ class StepwiseQuery(Query):
     def state(self) -> tuple[Any, int]:
         """The state and the number of steps."""
         return self._progress[:2]
-
-
-def _is_over(limits: Budget) -> bool:
-    late = limits.until is not None and time.monotonic() >= limits.until
-    return late or (limits.stop is not None and limits.stop.is_set())

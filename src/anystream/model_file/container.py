@@ -206,7 +206,14 @@ def open_model_file(path: str | os.PathLike[str]) -> Iterator[BufferedReader]:
 
 def _read(path: Path, file: BufferedReader, mmap: bool, verify: bool) -> ModelFile:
     size = os.fstat(file.fileno()).st_size
-    header_size = int.from_bytes(file.read(8), "little")
+    head = file.read(9)
+    header_size = int.from_bytes(head[:8], "little")
+    if head[8:] != b"{" and head[:8] not in (b"", bytes(8)):
+        raise InvalidContent(
+            f"this is not an anystream model, it begins with {head!r}",
+            "name a file that `anystream fit` or `save` wrote",
+        )
+    file.seek(8)
     if not 2 <= header_size <= min(size - 8, _MAX_HEADER) or header_size % 8:
         raise InvalidContent(
             f"of its {size} bytes it takes {header_size} for the header, allowed are multiples of 8 "
