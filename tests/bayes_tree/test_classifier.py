@@ -64,7 +64,7 @@ def test_descents_differ_on_the_way_and_agree_at_the_end(descent):
 def test_bt_star_has_the_parameters_of_the_paper():
     model = BayesTreeClassifier.bt_star(budget=50)
     assert (model.bandwidth, model.decision, model.inner_variance) == ("f0.05", "ensemble", "plain")
-    assert (model.descent, model.refined_classes, model.fanout, model.budget) == ("global_best", "published", 7, 50)
+    assert (model.descent, model.refined_classes, model.fanout, model.budget) == ("global_best", "printed", 7, 50)
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,14 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from bayes_tree.shapes import METHODS, assert_is_tree, assert_same, build_shape, clustered, point_sets
 from reference.guttman import guttman
 from reference.hilbert import hilbert_key, z_key
-from reference.mixture_reduction import goldberger, virtual_sampling
+from reference.mixture_reduction import NotConvergedError, goldberger, virtual_sampling
 from reference.packing import hilbert, str_packing, z_curve
 from reference.tree_shape import records_below
 
@@ -51,8 +51,13 @@ def test_mixture_reduction_equals_the_reference(method, n, d, fanout, seed):
     rng = np.random.default_rng(seed)
     points = clustered(n, d, 1 + n // 8, seed, spread=0.3)
     kernel_variance = rng.uniform(0.01, 0.2, size=d)
-    shape = build_shape(method, points, fanout, kernel_variance=kernel_variance)
-    assert_same(shape, REDUCTIONS[method](points, fanout, kernel_variance))
+    options = {"tolerance": 0.0} if method == "virtual_sampling" else {}
+    shape = build_shape(method, points, fanout, kernel_variance=kernel_variance, **options)
+    try:
+        expected = REDUCTIONS[method](points, fanout, kernel_variance)
+    except NotConvergedError:
+        reject()
+    assert_same(shape, expected)
 
 
 def average_variance(points, shape):

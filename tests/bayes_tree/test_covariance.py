@@ -180,7 +180,7 @@ def test_the_exhausted_mixture_does_not_depend_on_covariances():
 @pytest.mark.parametrize("covariance", ["full", 2])
 def test_covariances_are_kept_by_files_pickles_and_learning(tmp_path, covariance):
     X, y = records(3, 400, 5, 3)
-    model = plain(covariance=covariance, covariance_levels=3, root_model=0.3, seed=1).fit(X[:200], y[:200])
+    model = plain(covariance=covariance, covariance_levels=3, root_model=0.3, random_state=1).fit(X[:200], y[:200])
     model.partial_fit(X[200:260], y[200:260])
     model.save(tmp_path / "model.safetensors")
     for twin in (

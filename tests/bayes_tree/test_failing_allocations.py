@@ -22,7 +22,15 @@ ACTIONS = {
     "fit": lambda model, X, y: model.fit(X[:60], y[:60]),
 }
 SIZES = {"one record": [1, 2, 40, 1500], "a batch": [40, 1500]}
-CASES = [(action, n) for action in ACTIONS for n in SIZES.get(action, [40])]
+CASES = [(action, n, None, "em_top_down") for action in ACTIONS for n in SIZES.get(action, [40])] + [
+    ("one record", 40, 20, "em_top_down"),
+    ("one record", 1500, 1300, "em_top_down"),
+    ("a class", 40, 20, "em_top_down"),
+    ("a feature", 40, 20, "em_top_down"),
+    ("a batch", 40, 20, "em_top_down"),
+    ("one record", 40, None, "guttman"),
+    ("a batch", 40, 20, "guttman"),
+]
 
 
 def test_a_failed_allocation_changes_nothing_or_learns_everything():
@@ -33,7 +41,7 @@ def test_a_failed_allocation_changes_nothing_or_learns_everything():
     assert min(raised) > 0
 
 
-def fail_in_turn(action: str, n: int) -> None:
+def fail_in_turn(action: str, n: int, window: int | None, construction: str) -> None:
     """Let each allocation of an action fail; print how often it raised."""
     import pickle
 
@@ -44,7 +52,7 @@ def fail_in_turn(action: str, n: int) -> None:
     random = np.random.default_rng(0)
     y = random.integers(2, size=n + 60)
     X = random.normal(size=(n + 60, 2)) + y[:, None]
-    start = plain(fanout=3, n_jobs=1).partial_fit(X[60:], y[60:])
+    start = plain(fanout=3, n_jobs=1, window=window, construction=construction).partial_fit(X[60:], y[60:])
     queries = {name: random.normal(size=(20, d)) for name, d in (("old", 2), ("wide", 3))}
 
     def state(model):

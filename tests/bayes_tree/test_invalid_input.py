@@ -40,7 +40,7 @@ from bayes_tree.plain import plain
         ({"metric": "whiten+whiten"}, "metric is 'whiten\\+whiten'; use None, 'auto', one of"),
         ({"metric": 3}, "metric is 3; use None, 'auto', one of"),
         ({"budget": -5}, "budget is -5; use a whole number from 0 on"),
-        ({"seed": "x"}, "seed is 'x'; use a whole number"),
+        ({"random_state": "x"}, "random_state is 'x'; use a whole number"),
         ({"n_jobs": 1.5}, "n_jobs is 1.5"),
     ],
 )

@@ -1,5 +1,6 @@
 """Bayes trees that learn step by step: insertion, new labels, new features, and readers in other threads."""
 
+import resource
 import threading
 
 import numpy as np
@@ -117,3 +118,36 @@ def test_threads_may_classify_while_new_classes_appear():
     for reader in readers:
         reader.join()
     assert not failures
+
+
+@pytest.mark.skipif(not hasattr(resource, "RUSAGE_THREAD"), reason="counts page faults of a thread on Linux")
+def test_no_record_waits_for_a_copy_of_all_others():
+    X, y = blobs(40_000, d=24)
+    model = plain(covariance="diagonal")
+    faults = []
+    for x, label in zip(X.tolist(), y.tolist(), strict=True):
+        before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+        model.learn_one(dict(enumerate(x)), label)
+        faults.append(resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before)
+    assert max(faults) < 400  # pages; 1,469 when the arrays were copied
+
+
+@pytest.mark.parametrize("bandwidth", ["langley", "haerdle", "f0.05"])
+@pytest.mark.parametrize("decision", ["mixture", "ensemble", "nearest"])
+@pytest.mark.parametrize("root_model", [None, "auto"])
+def test_a_class_that_first_appears_in_partial_fit_is_found_from_its_first_record_on(bandwidth, decision, root_model):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(900, 5)) + 4.0 * np.repeat(np.eye(3, 5), 300, axis=0), np.repeat([0, 1, 2], 300)
+    parameters = {"bandwidth": bandwidth, "decision": decision, "root_model": root_model}
+    model = BayesTreeClassifier(**parameters).fit(X[:600], y[:600])
+    test = rng.normal(size=(300, 5)) + 4.0 * np.eye(3, 5)[2]
+    recalls = []
+    for first, last in ((600, 601), (601, 605), (605, 630), (630, 900)):
+        model.partial_fit(X[first:last], y[first:last])
+        whole = BayesTreeClassifier(**parameters).fit(X[:last], y[:last])
+        recalls.append([(each.predict(test, budget=100) == 2).mean() for each in (model, whole)])
+    later, fitted = np.transpose(recalls)
+    if bandwidth != "f0.05":  # whose kernel does not depend on the class
+        assert later[0] > 0.1  # 0.00 when the kernel of a single record had no width
+    assert (later[1:] > fitted[1:] - 0.15).all()  # from five records on
+    assert later[-1] > 0.9

@@ -17,6 +17,7 @@ PARAMETERS = {
     "margin_levels": 0,
     "margin_kappa": 1,
     "margin_lambda": 0.1,
+    "window": None,
     "seed": 0,
 }
 

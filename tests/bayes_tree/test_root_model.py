@@ -1,11 +1,17 @@
 """The root model: it decides alone before the first step and votes beside the trees afterwards."""
 
+import os
 import pickle
+from pathlib import Path
 
 import numpy as np
+import pytest
 from sklearn.datasets import load_digits, load_iris
 
-from anystream import load
+from anystream import BayesTreeClassifier, _native, anytime_curve, load
+from anystream.bayes_tree import selection
+from anystream.bayes_tree.recipe import EVEN_HAND_OVER
+from anystream.streams import load_dataset
 from bayes_tree.plain import plain
 
 
@@ -57,10 +63,95 @@ def test_the_root_model_is_kept_until_a_class_or_a_feature_appears():
     assert model.score(X, y) > 0.9
 
 
-def test_a_record_with_a_missing_value_is_classified_by_the_trees_alone():
+def test_an_incomplete_record_has_a_vote_of_the_root_model_too():
     X, y = load_iris(return_X_y=True)
     Q = X.copy()
     Q[:, 1] = np.nan
-    voting = plain(root_model=1.0).fit(X, y)
-    trees_only = plain().fit(X, y)
-    assert np.array_equal(voting.predict_proba(Q, budget=4), trees_only.predict_proba(Q, budget=4))
+    voting, heavy, trees_only = (plain(root_model=weight).fit(X, y) for weight in (0.3, 3.0, None))
+    assert not np.array_equal(voting.predict_proba(Q, budget=20), trees_only.predict_proba(Q, budget=20))
+    assert np.array_equal(voting.predict_proba(Q, budget=20), heavy.predict_proba(Q, budget=20))  # at most 0.3
+    assert voting.score(Q, y) > 0.9
+
+
+def scores_of(right_by_stage, n=4000, seed=0):
+    """Return scores whose trees are right with these shares at each stage, and a root model that is right by 3 in 4."""
+    random = np.random.default_rng(seed)
+    numbers = random.integers(0, 3, n).astype(np.int32)
+
+    def answers(share, certainty):
+        wrong = (numbers + random.integers(1, 3, n)) % 3
+        return certainty * np.eye(3)[np.where(random.random(n) < share, numbers, wrong)]
+
+    trees = np.stack([answers(share, 40.0) for share in right_by_stage], axis=1)
+    return selection._Scores(numbers, trees, answers(0.75, 10.0), np.zeros(trees.shape[:2], dtype=bool))
+
+
+def test_the_curve_does_not_fall_while_trees_that_need_many_steps_take_over():
+    right = [0.3, 0.4, 0.5, 0.55, 0.6, 0.82, 0.86, 0.87, 0.88]  # the shape of covtype
+    scores = scores_of(right)
+    _, shares = selection._best_hand_over(scores, 0.0)
+
+    def curve(hand_over):
+        chosen = enumerate((0.0, *hand_over))
+        return np.array(
+            [(scores.weighed(k, share, 0.0).argmax(axis=1) == scores.numbers).mean() for k, share in chosen]
+        )
+
+    chosen, even = curve(shares), curve(EVEN_HAND_OVER)
+    assert (np.maximum.accumulate(chosen) - chosen).max() <= 1e-12, (shares, chosen)
+    assert (np.maximum.accumulate(even) - even).max() > 0.1
+    assert chosen[-1] == even[-1]
+    assert list(shares) == sorted(shares)
+
+
+def test_where_all_shares_are_equally_good_the_hand_over_is_even():
+    _, shares = selection._best_hand_over(scores_of([1.0] * 9)._replace(votes=np.zeros((4000, 3))), 0.3)
+    assert shares == EVEN_HAND_OVER
+
+
+@pytest.mark.data
+@pytest.mark.skipif(
+    not (Path(os.environ.get("ANYSTREAM_DATA", "/nowhere")) / "covtype.npz").exists(),
+    reason="the data sets are missing; set ANYSTREAM_DATA to their folder",
+)
+def test_the_curve_of_covtype_does_not_fall():
+    data = load_dataset("covtype")
+    chosen = np.random.default_rng(0).permutation(len(data.y))[:24_000]
+    X, y = np.asarray(data.X[chosen], dtype=np.float64), np.asarray(data.y)[chosen]
+    model = BayesTreeClassifier().fit(X[:20_000], y[:20_000])
+    curve = anytime_curve(model, X[20_000:], y[20_000:], stages=[0, 1, 2, 4, 8, 16, 32, 64, 128, 200])
+    assert (np.maximum.accumulate(curve.accuracy) - curve.accuracy).max() < 0.01, curve.accuracy
+
+
+def test_the_hand_over_is_kept_by_files_and_resumed_queries(tmp_path):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:600, 10:30] + 0.0, y[:600]
+    model = BayesTreeClassifier(metric=None).fit(X, y)
+    assert len(model.recipe_.hand_over) == 8
+    assert list(model.recipe_.hand_over) == sorted(model.recipe_.hand_over)
+    model.save(tmp_path / "model.safetensors")
+    twin = load(tmp_path / "model.safetensors")
+    assert twin.recipe_ == model.recipe_
+    for steps in (1, 3, 7, 30, 500):
+        expected = model.predict_proba(X[:20], budget=steps)
+        assert np.array_equal(twin.predict_proba(X[:20], budget=steps), expected)
+        for x, proba in zip(X[:20], expected, strict=True):
+            early = model.query(x).refine(min(steps, 2))
+            assert np.array_equal(twin.query(state=early.state).refine(steps - early.steps).proba, proba)
+
+
+def test_shares_of_the_trees_are_those_of_the_recipe():
+    X, y = load_iris(return_X_y=True)
+    forest = plain(root_model=0.3, decision="mixture").fit(X, y).forest_
+    shares = [0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0]
+    settings = _native.BayesQuerySettings("global_best", "mixture", 0, 0.3, hand_over=shares)
+    for x in X[::10]:
+        for steps in (0, 1, 3, 4, 6, 10):
+            query = forest.query(settings, x)
+            query.refine(steps)
+            trees, votes, exhausted = np.empty(3), np.empty((1, 3)), np.empty((1, 1), dtype=np.uint8)
+            forest.log2_scores_in_stages(settings, x[np.newaxis], np.array([steps]), 1, trees, votes, exhausted)
+            share = np.interp(steps, [0, 1, 2, 4, 8, 16, 32, 64, 128], [0.0, *shares])
+            share = 1.0 if exhausted[0, 0] and steps else share
+            logs = np.log(2) * (share * trees + (1 - share + 0.3 * share) * votes[0])
+            np.testing.assert_allclose(query.proba(), np.exp(logs - np.logaddexp.reduce(logs)), rtol=1e-6, atol=1e-9)

@@ -41,9 +41,9 @@ def standardisation(X):
     return shift, scale
 
 
-def kernel_variances(Z, bandwidth, alpha):
-    """Return the kernel variances of one class (Eq. 17-19), in the standardised space."""
-    n, d = Z.shape
+def kernel_variances(Z, bandwidth, alpha, n):
+    """Return the kernel variances of a class of n records (Eq. 17-19), in the standardised space."""
+    d = Z.shape[1]
     h2 = np.full(d, alpha)
     for j, column in enumerate(Z.T):
         seen = column[~np.isnan(column)]
@@ -64,7 +64,10 @@ def build(X, y, n_classes, children, roots, *, bandwidth="factor", alpha=0.05, i
         if not len(own):
             tree.roots.append(None)
             continue
-        h2 = kernel_variances(own, bandwidth, alpha)
+        # One record has no range and no deviation: it takes those of all data, and the average size of a class.
+        lone = len(own) == 1
+        size = len(Z) / len(np.unique(y)) if lone else len(own)
+        h2 = kernel_variances(Z if lone else own, bandwidth, alpha, size)
         seen = ~np.isnan(own)
         count = seen.sum(axis=0)
         mean = np.array([own[seen[:, j], j].mean() if count[j] else 0.0 for j in range(own.shape[1])])

@@ -42,8 +42,8 @@ class SlowDynamicWeightedMajority:
 class SlowWCEA:
     """Wang et al., Algorithm 1, with the weights of Eq. 6 to 8."""
 
-    def __init__(self, make, n_classes, capacity, folds):
-        self.make, self.n_classes, self.capacity, self.folds = make, n_classes, capacity, folds
+    def __init__(self, make, n_classes, capacity, folds, keep="newest"):
+        self.make, self.n_classes, self.capacity, self.folds, self.keep = make, n_classes, capacity, folds, keep
         self.members, self.weights = [], []  # the newest last
 
     def squared_errors(self, member, X, y):
@@ -53,7 +53,7 @@ class SlowWCEA:
         shares = [np.mean(y == c) for c in range(self.n_classes)]
         mse_r = sum(p * (1 - p) ** 2 for p in shares)
         weights = [mse_r - np.mean(self.squared_errors(m, X, y)) for m in self.members]
-        while len(self.members) > self.capacity - 1:
+        while self.keep == "newest" and len(self.members) > self.capacity - 1:
             worst = min(range(len(weights)), key=lambda i: (weights[i], i))  # the oldest of equals
             del self.members[worst], weights[worst]
         errors = []
@@ -66,6 +66,9 @@ class SlowWCEA:
         newest.fit(X, y, self.n_classes)
         self.members.append(newest)
         self.weights = [*weights, mse_r - np.mean(errors)]
+        while len(self.members) > self.capacity:
+            worst = min(range(len(self.weights)), key=lambda i: (self.weights[i], i))
+            del self.members[worst], self.weights[worst]
 
     def proba(self, X):
         total = np.zeros((len(X), self.n_classes))

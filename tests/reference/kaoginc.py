@@ -11,11 +11,23 @@ class PlainKAOGINC:
     """The principal graph as a list of dicts, one per component: points, k, purity, label, batch, transferred, used."""
 
     def __init__(
-        self, k_floors, metric, moments, isolated, on_change, missed_changes, pruning, tau, n_classes, max_vertices=3000
+        self,
+        k_floors,
+        metric,
+        moments,
+        isolated,
+        on_change,
+        missed_changes,
+        pruning,
+        tau,
+        n_classes,
+        max_vertices=3000,
+        tau_counts="learned",
     ):
         self.metric, self.moments, self.isolated, self.on_change = metric, moments, isolated, on_change
         self.missed_changes, self.pruning, self.tau = missed_changes, pruning, tau
-        self.n_classes, self.max_vertices = n_classes, max_vertices
+        self.n_classes, self.max_vertices, self.tau_counts = n_classes, max_vertices, tau_counts
+        self.n_classified = 0
         metrics = (False, True) if metric == "weighted" else (False,)
         self.views = [(c, w) for w in metrics for c in k_floors] + ["moments"] * moments
         self.view_errors = np.zeros(len(self.views))
@@ -72,7 +84,7 @@ class PlainKAOGINC:
                     "label": y[found.component == a][0],
                     "batch": self.n_batches,
                     "transferred": False,
-                    "used": self.n_records,
+                    "used": self.n_counted(),
                 }
             )
         if self.isolated == "keep":
@@ -139,12 +151,11 @@ class PlainKAOGINC:
         errors = np.array([(self.predict(X, view) != y).mean() for view in self.views])
         error = errors[int(self.view_errors.argmin())]
         self.view_errors = 0.9 * self.view_errors + errors
-        if self.tau is not None:
+        if self.tau is not None and self.tau_counts == "learned":
             self.forget_unused(X)
         if self.on_change == "relabel" and len(self.recent_errors) >= 3:
             usual = np.mean(self.recent_errors)
-            if error > usual + 3 * max((usual * (1 - usual) / len(X)) ** 0.5, 0.02):
-                self.relabel(X, y)
+            if error > usual + 3 * max((usual * (1 - usual) / len(X)) ** 0.5, 0.02) and self.relabel(X, y):
                 self.recent_errors, self.transferred, self.older = [], [0.0, 0.0], [0.0, 0.0]
                 return
         self.recent_errors = [*self.recent_errors, error][-20:]
@@ -159,13 +170,21 @@ class PlainKAOGINC:
         elif self.missed_changes:
             self.check_older(X, y)
 
+    def n_counted(self):
+        return self.n_records if self.tau_counts == "learned" else self.n_classified
+
+    def note_classified(self, X):
+        """Algorithm 1 of the paper, lines 9 to 13: t_a is the number of classifications since the last that used a."""
+        self.forget_unused(X)
+        self.n_classified += len(X)
+
     def forget_unused(self, X):
         rows = self.components_by_distance(self.graph, X, False)
         for i, row in enumerate(rows):
             for place, a in enumerate(row, start=1):
                 if place <= self.graph[a]["k"]:
-                    self.graph[a]["used"] = self.n_records + 1 + i
-        self.graph = [c for c in self.graph if self.n_records + len(X) - c["used"] <= self.tau]
+                    self.graph[a]["used"] = self.n_counted() + 1 + i
+        self.graph = [c for c in self.graph if self.n_counted() + len(X) - c["used"] <= self.tau]
 
     def transfer(self, X, y):
         contacts = self.count_contacts(X, y, 3)
@@ -181,13 +200,19 @@ class PlainKAOGINC:
         return graph
 
     def relabel(self, X, y):
-        view, alone, together = self.best_graph_view(), 0, 0
+        view, alone, together, unchanged = self.best_graph_view(), [], [], []
         even, odd = np.arange(0, len(X), 2), np.arange(1, len(X), 2)
         for a, b in ((even, odd), (odd, even)):
             new = self.build_batch_graph(X[a], y[a])
-            alone += (self.predict_by_graph(new, X[b], view) == y[b]).sum()
-            together += (self.predict_by_graph(self.transfer(X[a], y[a]) + new, X[b], view) == y[b]).sum()
-        self.graph = [] if together < alone else self.transfer(X, y)
+            alone += list(self.predict_by_graph(new, X[b], view) == y[b])
+            together += list(self.predict_by_graph(self.transfer(X[a], y[a]) + new, X[b], view) == y[b])
+            unchanged += list(self.predict_by_graph(self.graph + new, X[b], view) == y[b])
+        best = alone if sum(together) < sum(alone) else together
+        differ = sum(p != q for p, q in zip(best, unchanged, strict=True))
+        if differ and sum(unchanged) - sum(best) > 2 * differ**0.5:
+            return False
+        self.graph = [] if best is alone else self.transfer(X, y)
+        return True
 
     def update_balance(self, old, X, y, recent, decay):
         view = self.best_graph_view()

@@ -374,7 +374,8 @@ class Block:
             votes[c, success] = votes.get((c, success), 0.0) + probability
         return votes
 
-    def sample(self, x, random, power=1.0, t=3.0, n_thresh=5, rule="count"):
+    def sample(self, x, random, power=1.0, t=3.0, n_thresh=5, rule="count", empty="skip"):
+        """Return the class, gamma and success of a sample; the class is None if it ended without a point."""
         lists = self.lists(x)
         weights = [self.gini(members) ** power if members else 0.0 for members in lists]
         inside = set(range(len(self.y)))
@@ -384,6 +385,8 @@ class Block:
             j = next(draws, None)
             if j is None:
                 break
+            if not inside & lists[j] and empty == "end":
+                return None, 0.0, False
             if inside & lists[j]:
                 inside &= lists[j]
                 c, gamma = self.dominant(inside, rule)

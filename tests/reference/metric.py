@@ -30,3 +30,19 @@ def apply(X, metric):
     if len(metric.matrix):
         return np.where(np.isnan(Y), 0.0, Y) @ metric.matrix.reshape(d, d)
     return Y * metric.factor if len(metric.factor) else Y
+
+
+def complement_basis(directions, axes):
+    """Return orthonormal rows that are orthogonal to the directions, one near each axis that is not in `axes`.
+
+    Each direction is reflected to its axis by an explicit matrix, one after the other.
+    """
+    d = directions.shape[1]
+    product = np.eye(d)
+    for s, axis in enumerate(axes):
+        v = directions[s] @ product
+        v[axes[:s]] = 0.0
+        normal = v.copy()
+        normal[axis] += np.linalg.norm(v) * (-1 if v[axis] < 0 else 1)
+        product = product @ (np.eye(d) - 2 * np.outer(normal, normal) / (normal @ normal))
+    return product.T[[j for j in range(d) if j not in set(axes)]]

@@ -7,9 +7,13 @@ from reference.packing import means_of
 from reference.tree_shape import build_bottom_up, moments
 
 
+class NotConvergedError(Exception):
+    """EM still moves after 500 iterations: components that merge do so ever more slowly."""
+
+
 def expected_log_density(mean_f, variance_f, mean_g, variance_g):
     """Return the mean of log g over f; KL(f || g) is its negative, up to a constant of f."""
-    return -0.5 * (np.log(variance_g) + ((mean_f - mean_g) ** 2 + variance_f) / variance_g).sum()
+    return -0.5 * (np.log(variance_g) + ((mean_f - mean_g) ** 2 + variance_f) / variance_g).sum(axis=-1)
 
 
 def first_mapping(level, fanout):
@@ -30,9 +34,9 @@ def goldberger(points, fanout, kernel_variance):
         while True:
             fitted = {j: moments([level[i] for i in np.flatnonzero(mapping == j)]) for j in set(mapping)}
             density = np.full((len(level), groups), -np.inf)
-            for i, (_, _, mean, variance) in enumerate(level):
-                for j, (_, mean_g, variance_g) in fitted.items():
-                    density[i, j] = expected_log_density(mean, variance, mean_g, variance_g)
+            means, variances = means_of(level), np.array([variance for *_, variance in level])
+            for j, (_, mean_g, variance_g) in fitted.items():
+                density[:, j] = expected_log_density(means, variances, mean_g, variance_g)
             mapping = density.argmax(axis=1)
             now = -sum(entry[1] * density[i].max() for i, entry in enumerate(level))
             if not distance - now > 1e-9 * abs(distance) and np.isfinite(distance):
@@ -43,15 +47,14 @@ def goldberger(points, fanout, kernel_variance):
 
 
 def virtual_sampling(points, fanout, kernel_variance):
-    """Group by EM in which entry i represents a block of R_i samples."""
+    """Group by EM, until no responsibility changes any more, in which entry i represents a block of R_i samples."""
 
     def group(level):
         mapping = first_mapping(level, fanout)
         means, variances = means_of(level), np.array([variance for *_, variance in level])
         r = np.array([weight for _, weight, _, _ in level])
         z = (mapping[:, None] == np.arange(mapping.max() + 1)).astype(float)
-        before = -np.inf
-        for _ in range(20):
+        for _ in range(500):
             joint = np.full(z.shape, -np.inf)
             for j in range(z.shape[1]):
                 share = z[:, j] * r
@@ -59,15 +62,14 @@ def virtual_sampling(points, fanout, kernel_variance):
                     continue
                 mean = share @ means / share.sum()
                 variance = share @ ((means - mean) ** 2 + variances) / share.sum()
-                for i in range(len(level)):
-                    density = expected_log_density(means[i], variances[i], mean, variance)
-                    joint[i, j] = np.log(z[:, j].mean()) + r[i] * density
+                joint[:, j] = np.log(z[:, j].mean()) + r * expected_log_density(means, variances, mean, variance)
             peak = joint.max(axis=1, keepdims=True)
             total = peak + np.log(np.exp(joint - peak).sum(axis=1, keepdims=True))
-            if total.mean() - before <= 1e-2:
+            before, z = z, np.exp(joint - total)
+            if np.abs(z - before).max() < 1e-9:
                 break
-            before = total.mean()
-            z = np.exp(joint - total)
+        else:
+            raise NotConvergedError
 
         def responsibility(i, j, size, log_g):
             return r[i] * log_g + np.log(size / len(level))

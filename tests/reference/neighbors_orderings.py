@@ -14,16 +14,17 @@ def nearest_left(D: NDArray[np.float64], left: list[int], i: int, k: int) -> lis
 def simple_rank(D: NDArray[np.float64], y: NDArray[np.int64], n_classes: int) -> list[int]:
     """Fill the order from its end, the lowest rank first; all records keep voting.
 
-    The rank is the sum of 1 for each correct vote and -2 / (classes - 1) for each wrong one.
+    The rank is the sum of 1 for each correct vote and -2 / (classes - 1) for each wrong one. Of equal ranks, the one
+    nearest to another remaining one of its class is removed first.
     """
     n = len(y)
-    own = [min((D[i, j] for j in range(n) if j != i and y[j] == y[i]), default=np.inf) for i in range(n)]
     left, order = list(range(n)), []
     while left:
         rank = dict.fromkeys(left, 0)  # times (classes - 1)
         for j in range(n):
             for x in nearest_left(D, left, j, 1):
                 rank[x] += max(n_classes - 1, 1) if y[x] == y[j] else -2
+        own = {i: min((D[i, j] for j in left if j != i and y[j] == y[i]), default=np.inf) for i in left}
         worst = min(left, key=lambda i: (rank[i], own[i], -i))
         left.remove(worst)
         order.insert(0, worst)

@@ -19,6 +19,8 @@ def parse_bandwidth(bandwidth: object) -> tuple[str, float]:
     f<alpha>   variance alpha * sigma_i^2  (Eq. 19)                       all data
     =========  ========================================================  ===================================
 
+    A class of one record has no range and no deviation: it takes those of all data and the average size of a class.
+
     Examples
     --------
     >>> parse_bandwidth("f0.05")

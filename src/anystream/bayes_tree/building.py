@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +16,7 @@ MARGIN_ITERATIONS = 30
 """Maximum number of iterations of margin maximisation."""
 
 _ROOT_MODEL_WORK = 300_000_000  # approximate number of products per evaluation of the root model's objective
+_MAX_ROOT_MODEL_BYTES = 2**31
 _MIN_ROOT_MODEL_RECORDS = 2000  # at least this many are used, whatever they cost
 
 
@@ -60,19 +62,33 @@ def build_forest(
         seed=recipe.seed,
         placed=placed,
         stop=stop,
+        **recipe.construction_options,
     )
     if recipe.margin_levels > 0:
-        forest.maximise_margin(
-            recipe.margin_levels,
-            recipe.margin_kappa,
-            recipe.margin_lambda,
-            margin_iterations,
-            threads=threads,
-            stop=stop,
-        )
+        maximise_margin(recipe, forest, threads=threads, margin_iterations=margin_iterations, stop=stop)
     if recipe.root_weight is not None:
         train_root_model(recipe, forest, threads=threads, margin_iterations=margin_iterations, stop=stop)
     return forest
+
+
+def maximise_margin(
+    recipe: ForestRecipe,
+    forest: BayesForest,
+    *,
+    threads: int = 0,
+    margin_iterations: int = MARGIN_ITERATIONS,
+    stop: StopToken | None = None,
+) -> None:
+    """Move the entries of the upper levels of a forest in place; parameters as in `build_forest`."""
+    forest.maximise_margin(
+        recipe.margin_levels,
+        recipe.margin_kappa,
+        recipe.margin_lambda,
+        margin_iterations,
+        **recipe.margin_options,
+        threads=threads,
+        stop=stop,
+    )
 
 
 def train_root_model(
@@ -84,8 +100,7 @@ def train_root_model(
     stop: StopToken | None = None,
 ) -> None:
     """Train the root model of a forest in place; parameters as in `build_forest`."""
-    work_per_record = max(1, forest.classes) * max(8, forest.dimensions) ** 2 // 2
-    max_records = max(_MIN_ROOT_MODEL_RECORDS, _ROOT_MODEL_WORK // work_per_record)
+    max_records = _max_root_model_records(forest.classes, forest.dimensions)
     forest.train_root_model(
         recipe.margin_kappa,
         recipe.margin_lambda,
@@ -94,6 +109,65 @@ def train_root_model(
         seed=recipe.seed,
         threads=threads,
         stop=stop,
+    )
+
+
+def check_root_model_memory(root_model: object, n_records: int, n_classes: int, n_features: int) -> None:
+    """Raise ValueError if training a root model needs more than 2 GiB.
+
+    Training holds two densities of each of its records under each class, and four matrices of each class.
+    """
+    n_trained = min(n_records, _max_root_model_records(n_classes, n_features))
+    needed = 8 * n_classes * (2 * n_trained + 4 * n_features**2)
+    if needed > _MAX_ROOT_MODEL_BYTES:
+        raise ValueError(
+            f"root_model={root_model!r} of {n_classes} classes and {n_features} features needs {needed / 1e9:.1f} GB "
+            "to train, and may need 2.1; use root_model=None, or 'auto', which has none with so many classes"
+        )
+
+
+def _max_root_model_records(n_classes: int, n_features: int) -> int:
+    work_per_record = max(1, n_classes) * max(8, n_features) ** 2 // 2
+    return max(_MIN_ROOT_MODEL_RECORDS, _ROOT_MODEL_WORK // work_per_record)
+
+
+def build_from_parts(
+    recipe: ForestRecipe,
+    parts: Sequence[BayesForest],
+    class_maps: Sequence[NDArray[np.int32]],
+    n_classes: int,
+    threads: int,
+) -> BayesForest:
+    """Return the trees of the newest records of several forests with a window, without a root model.
+
+    What is recent in its own forest is recent in the whole; of records of the same age, the later forest's is newer.
+
+    Parameters
+    ----------
+    recipe : ForestRecipe
+        How to build, and the window.
+    parts : sequence of BayesForest
+        Trees in the same space.
+    class_maps : sequence of array
+        The class number in the whole of each class of each part.
+    n_classes : int
+        Number of classes of the whole.
+    threads : int
+        Threads; 0 means one per core.
+    """
+    points, numbers, ages = [], [], []
+    for forest, class_map in zip(parts, class_maps, strict=True):
+        own_points, own_numbers = _records_by_age(forest)
+        points.append(own_points)
+        numbers.append(class_map[own_numbers])
+        ages.append(np.arange(len(own_numbers), 0, -1))
+    newest = np.argsort(-np.concatenate(ages), kind="stable")[_newest(recipe.window)]
+    return build_forest(
+        replace(recipe, root_weight=None),
+        np.concatenate(points)[newest],
+        np.concatenate(numbers)[newest].astype(np.int32),
+        n_classes,
+        threads=threads,
     )
 
 
@@ -117,13 +191,29 @@ def rebuild_in_space(
     """
     if own_metric == metric:
         return forest
-    arrays = forest.arrays()
-    points = arrays["points"].reshape(-1, forest.dimensions)
-    records = points if own_metric is None else own_metric.undo(points)
+    points, numbers = _records_by_age(forest)
+    newest = _newest(recipe.window)
+    records = points[newest] if own_metric is None else own_metric.undo(points[newest])
     return build_forest(
         replace(recipe, root_weight=None),
         map_records(metric, records, threads),
-        arrays["point_class"],
+        numbers[newest],
         forest.classes,
         threads=threads,
     )
+
+
+def _records_by_age(forest: BayesForest) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Return the points of a forest and their class numbers, the oldest first."""
+    arrays = forest.arrays()
+    points, numbers = arrays["points"].reshape(-1, forest.dimensions), arrays["point_class"]
+    n_replaced = int(arrays["learned"][0] - len(numbers))
+    if n_replaced == 0:
+        return points, numbers
+    oldest = n_replaced % len(numbers)
+    return np.roll(points, -oldest, axis=0), np.roll(numbers, -oldest)
+
+
+def _newest(window: int | None) -> slice:
+    """Return where the newest records lie in a sequence by age."""
+    return slice(None) if window is None else slice(-window, None)

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from anystream._native import BayesForest, ModelFileError
 from anystream.bayes_tree.metric import Metric
 from anystream.bayes_tree.recipe import ForestRecipe
+from anystream.estimators.calibration import Calibration
+from anystream.estimators.calibration_file import dump_calibration, read_calibration
 from anystream.estimators.saving import ModelState
 from anystream.model_file import ArraySpec, ModelFile, check_arrays, require_metadata
 from anystream.model_file.errors import RESTORE
@@ -46,6 +48,7 @@ FOREST_ARRAYS = {
     "node_scatter": ArraySpec("float64", ("nodes", "d")),
     "node_box": ArraySpec("float32", ("box_floats",)),
     "assembled_at": ArraySpec("int64", (1,), low=0),
+    "learned": ArraySpec("int64", (2,), low=0),
     "refreshed": ArraySpec("int64", (2,), low=0),
     "free_runs": ArraySpec("int64", ("run_sizes",), low=-1),
     "node_covariance": ArraySpec("int32", ("nodes",)),
@@ -81,18 +84,19 @@ class SavedForest(NamedTuple):
 
     recipe: ForestRecipe
     metric: Metric | None
+    calibration: Calibration | None
     forest: BayesForest
 
 
 def dump_forest(saved: SavedForest) -> ModelState:
     """Return the metadata and arrays from which `read_forest` restores the forest."""
-    recipe, metric, forest = saved
+    recipe, metric, calibration, forest = saved
     sizes = {"d": forest.dimensions, "classes": forest.classes}
     flat = forest.arrays()
     arrays = {name: _reshape(flat[name], spec, sizes) for name, spec in FOREST_ARRAYS.items()}
     if metric is not None:
         arrays |= {f"metric_{field.name}": getattr(metric, field.name) for field in fields(Metric)}
-    return ModelState({"recipe": recipe.to_json()}, arrays)
+    return ModelState({"recipe": recipe.to_json()} | dump_calibration(calibration), arrays)
 
 
 def read_forest(file: ModelFile, n_features: int, n_classes: int, *, mapped: bool) -> SavedForest:
@@ -116,7 +120,7 @@ def read_forest(file: ModelFile, n_features: int, n_classes: int, *, mapped: boo
         forest = BayesForest.from_arrays(recipe.forest_settings(), n_features, flat, whole=not mapped)
     except ModelFileError as error:
         raise ModelFileError(f"{file.path}: {error}") from None
-    return SavedForest(recipe, metric, forest)
+    return SavedForest(recipe, metric, read_calibration(file), forest)
 
 
 def _read_recipe(file: ModelFile, n_features: int) -> ForestRecipe:

@@ -10,6 +10,7 @@ from scipy.stats import norm
 
 from anystream import _native
 from anystream.bayes_tree.metric import Metric, parse_metric
+from anystream.progress import run_interruptibly
 
 _KNOTS = 128
 _SHRINKAGE = 0.1
@@ -44,7 +45,9 @@ def learn_metric(
     scale = _columns_scale(points, shift)
     found = replace(found, shift=shift)
     if "whiten" in maps:
-        return replace(found, matrix=_whitening((points - shift) / scale, numbers, scale).reshape(-1))
+        z = (points - shift) / scale
+        matrix = run_interruptibly(lambda: _whitening(z, numbers, scale))  # seconds for thousands of features
+        return replace(found, matrix=matrix.reshape(-1))
     if "diagonal" in maps:
         return replace(found, factor=_learn_weights((points - shift) / scale, numbers, seed, threads) / scale)
     return replace(found, factor=1.0 / scale)

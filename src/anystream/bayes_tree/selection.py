@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,17 @@ from anystream._native import BayesForest, Counter, StopToken
 from anystream.bayes_tree.building import build_forest, train_root_model
 from anystream.bayes_tree.metric import Metric, map_records
 from anystream.bayes_tree.metric_learning import learn_metric
-from anystream.bayes_tree.recipe import DECISIONS, DEFAULT_BANDWIDTH, MAX_FULL_FEATURES, ForestRecipe, QueryRecipe
+from anystream.bayes_tree.recipe import (
+    DECISIONS,
+    DEFAULT_BANDWIDTH,
+    EVEN_HAND_OVER,
+    HAND_OVER_STEPS,
+    MAX_FULL_FEATURES,
+    ForestRecipe,
+    QueryRecipe,
+)
+from anystream.estimators.calibration import Calibration, fit_calibration
+from anystream.estimators.held_out import MIN_RECORDS, split_in_quarters
 from anystream.progress import run_with_progress
 
 METRIC_CANDIDATES = (None, "whiten", "diagonal", "quantile", "quantile+whiten", "quantile+diagonal")
@@ -22,16 +33,24 @@ METRIC_CANDIDATES = (None, "whiten", "diagonal", "quantile", "quantile+whiten", 
 _BANDWIDTHS = (DEFAULT_BANDWIDTH, "f0.015", "f0.005", "f0.15")
 _DECISIONS = DECISIONS[:2]
 _ROOT_WEIGHTS = (0.0, 0.1, 0.3, 1.0, 3.0)
+_SHARES = (0.0, 0.125, 0.25, 0.5, 0.75, 1.0)  # candidates for the share of the trees at one stage
+_MAX_SCORES = 8_000_000  # records x stages x classes that are weighed at once
 _STAGES = np.array([0, 1, 2, 5, 10, 20, 50, 100])
 _FIRST_JUDGED = 500  # records that all candidates are judged by
 _MAX_JUDGED = 2000  # records of one quarter
 _ENOUGH_JUDGED = 2000  # records of all quarters; once reached, no further quarter is held out
 _MAX_CLASSES = 1000  # judging a record costs as much as there are classes
-_MIN_RECORDS = 117  # then each quarter has about 30 to judge by; fewer do not tell candidates apart
 _MAX_BUILT, _MIN_BUILT = 20_000, 2000  # records of a forest that is only judged
 _MAX_BUILT_VALUES = 1_500_000  # records x features of such a forest
 _FINALISTS = 4  # candidates that are judged by all records
 _MARGIN_ITERATIONS = 12  # most of the gain comes in the first ten
+
+
+class Choice(NamedTuple):
+    """What `choose` returns: a recipe in which nothing is undecided, and the calibration of its probabilities."""
+
+    recipe: ForestRecipe
+    calibration: Calibration | None
 
 
 def choose(
@@ -40,12 +59,14 @@ def choose(
     numbers: NDArray[np.int32],
     query: QueryRecipe,
     *,
+    calibrate: bool = True,
     threads: int = 0,
-) -> ForestRecipe:
-    """Return the recipe, decided: with the values that classify held-out quarters of the data best.
+) -> Choice:
+    """Return the recipe, decided, with the values that classify held-out quarters of the data best; and a calibration.
 
     Recipes are judged by the mean accuracy over the first 100 steps. The values are chosen one after another: metric,
-    bandwidth, decision, root weight; a candidate replaces an earlier one only if it is better. Each of the four
+    bandwidth, decision, then the root weight together with the share of the trees at each of `HAND_OVER_STEPS`. A
+    candidate replaces an earlier one only if it is better. Each of the four
     quarters is held out in turn until enough records have been judged. All candidates are judged by the first records,
     only the best of them by the others. With too few records, one class or more than 1,000, the defaults stay.
 
@@ -59,27 +80,30 @@ def choose(
         Their class numbers.
     query : QueryRecipe
         How the queries descend that judge a recipe.
+    calibrate : bool, default=True
+        Whether to calibrate probabilities on the same records; without anything to choose there is no calibration.
     threads : int, default=0
         Threads; 0 means one per core. The choice does not depend on it.
     """
     default = recipe.decided()
-    if not recipe.undecided or not 1 <= numbers.max() < _MAX_CLASSES or len(numbers) < _MIN_RECORDS:
-        return default
+    if not recipe.undecided or not 1 <= numbers.max() < _MAX_CLASSES or len(numbers) < MIN_RECORDS:
+        return Choice(default, None)
     is_open = recipe.undecided.__contains__
     metrics = _affordable_metrics(points.shape[1]) if is_open("metric") else (recipe.metric,)
     bandwidths = _BANDWIDTHS if is_open("bandwidth") else (recipe.bandwidth,)
     decisions = _DECISIONS if is_open("decision") else (recipe.decision,)
-    weights = _ROOT_WEIGHTS if is_open("root_weight") else (recipe.root_weight,)
 
-    def choose_in_turn(done: Counter, stop: StopToken) -> ForestRecipe:
+    def choose_in_turn(done: Counter, stop: StopToken) -> Choice:
         trial = _Trial(points, numbers, query, recipe.seed, threads, done, stop)
         # A metric changes the meaning of the bandwidth: each metric is tried with two of them.
         best = trial.best([replace(default, metric=m, bandwidth=b) for m in metrics for b in bandwidths[:2]])
         best = trial.best([best, *(replace(best, bandwidth=b) for b in bandwidths[2:])])
         best = trial.best([replace(best, decision=d) for d in decisions])
-        return trial.best([replace(best, root_weight=w) for w in weights])
+        if is_open("root_weight"):
+            best = trial.with_root_vote(best)
+        return Choice(best, trial.calibration(best) if calibrate else None)
 
-    n_judged = len(metrics) * len(bandwidths[:2]) + len(bandwidths[1:]) + len(decisions) + len(weights)
+    n_judged = len(metrics) * len(bandwidths[:2]) + len(bandwidths[1:]) + len(decisions) + 1
     return run_with_progress(choose_in_turn, total=n_judged, description="choosing by held-out records")
 
 
@@ -89,13 +113,6 @@ def _affordable_metrics(n_features: int) -> tuple[str | None, ...]:
     return tuple(metric for metric in METRIC_CANDIDATES if metric is None or "whiten" not in metric)
 
 
-def _split_in_quarters(numbers: NDArray[np.int32], seed: int) -> list[NDArray[np.int64]]:
-    """Return the positions of four parts with equal shares of every class."""
-    order = np.random.default_rng(seed).permutation(len(numbers))
-    by_class = order[np.argsort(numbers[order], kind="stable")]
-    return [np.random.default_rng(seed).permutation(by_class[part::4]) for part in range(4)]
-
-
 @dataclass(frozen=True)
 class _Part:
     """Records of a held-out quarter to judge by, and their class numbers."""
@@ -103,6 +120,53 @@ class _Part:
     quarter: int
     records: NDArray[np.float64]
     numbers: NDArray[np.int32]
+
+
+class _Scores(NamedTuple):
+    """Both parts of every decision on held-out records, as logarithms to the base 2."""
+
+    numbers: NDArray[np.int32]  # (records,) classes
+    trees: NDArray[np.float64]  # (records, stages, classes)
+    votes: NDArray[np.float64]  # (records, classes) of the root model
+    exhausted: NDArray[np.bool_]  # (records, stages)
+
+    def weighed(self, stage: int, share: float, weight: float) -> NDArray[np.float64]:
+        """Return what decides at a stage, with this share of the trees and this weight of the root model."""
+        if stage == 0:
+            return self.votes
+        shares = np.where(self.exhausted[:, stage], 1.0, share)[:, np.newaxis]
+        return np.asarray(shares * self.trees[:, stage] + (1 - shares + shares * weight) * self.votes)
+
+
+def _best_hand_over(scores: _Scores, weight: float) -> tuple[float, tuple[float, ...]]:
+    """Return the mean accuracy over `HAND_OVER_STEPS` and the shares of the trees that reach it.
+
+    Shares never fall from one stage to the next and end at 1. Of nearly equal ones those nearest to the even hand-over
+    are taken: a share that differs by 1 must classify one more record correctly.
+    """
+    n = len(scores.numbers)
+    accuracy = np.array(
+        [
+            [
+                (scores.weighed(stage, share, weight).argmax(axis=1) == scores.numbers).mean() - abs(share - even) / n
+                for share in _SHARES
+            ]
+            for stage, even in enumerate(EVEN_HAND_OVER, start=1)
+        ]
+    )
+    widths = np.diff([0, *HAND_OVER_STEPS])
+    total = np.full(len(_SHARES), 0.0)  # of the best shares so far, by the share of the last stage
+    chosen = []
+    for stage, width in enumerate(widths):
+        before = [int(total[: last + 1].argmax()) for last in range(len(_SHARES))]
+        chosen.append(before)
+        total = total[before] + width * accuracy[stage]
+    place = len(_SHARES) - 1
+    shares = [_SHARES[place]]
+    for before in reversed(chosen[1:]):
+        place = before[place]
+        shares.append(_SHARES[place])
+    return float(total[-1] / widths.sum()), tuple(reversed(shares))
 
 
 class _Trial:
@@ -120,7 +184,7 @@ class _Trial:
     ) -> None:
         self._points, self._numbers, self._n_classes = points, numbers, int(numbers.max()) + 1
         self._query, self._seed, self._threads, self._done, self._stop = query, seed, threads, done, stop
-        self._quarters = _split_in_quarters(numbers, seed)
+        self._quarters = split_in_quarters(points, numbers, seed)
         self._parts = self._held_out_parts()
         self._built_from: dict[int, tuple[NDArray[np.float64], NDArray[np.int32]]] = {}
         self._metrics: dict[tuple[int, str | None], Metric | None] = {}
@@ -139,6 +203,54 @@ class _Trial:
         finalists: list[ForestRecipe] = [recipes[place] for place in sorted(ranked[:_FINALISTS].tolist())]
         scores = [self._score(recipe, len(self._parts)) for recipe in finalists]
         return finalists[int(np.argmax(scores))]
+
+    def with_root_vote(self, recipe: ForestRecipe) -> ForestRecipe:
+        """Return the recipe with the root weight and the hand-over of the highest score."""
+        scores = self._scores(replace(recipe, root_weight=_ROOT_WEIGHTS[0]))
+        found = [_best_hand_over(scores, weight) for weight in _ROOT_WEIGHTS]
+        self._done.add()
+        best = int(np.argmax([score for score, _ in found]))
+        return replace(recipe, root_weight=_ROOT_WEIGHTS[best], hand_over=found[best][1])
+
+    def calibration(self, recipe: ForestRecipe) -> Calibration:
+        """Return the calibration of a decided recipe."""
+        scores = self._scores(recipe)
+        weight = None if recipe.root_weight is None else recipe.root_weight
+        shares = (0.0, *(recipe.hand_over or EVEN_HAND_OVER))
+        log_scores = (
+            np.log(2) * (scores.trees[:, stage] if weight is None else scores.weighed(stage, share, weight))
+            for stage, share in enumerate(shares)
+        )
+        return fit_calibration((0, *HAND_OVER_STEPS), log_scores, scores.numbers)
+
+    def _scores(self, recipe: ForestRecipe) -> _Scores:
+        """Return the scores of the trees and the votes of the root model for the records of all parts."""
+        stages = np.array([0, *HAND_OVER_STEPS])
+        left = max(1, _MAX_SCORES // (len(stages) * self._n_classes))
+        query = self._query._replace(refine_for="accuracy")
+        found: list[_Scores] = []
+        for part in self._parts:
+            if self._stop.is_set():
+                raise KeyboardInterrupt
+            records, numbers = part.records[:left], part.numbers[:left]
+            if len(records) == 0:
+                break
+            left -= len(records)
+            shape = len(records), len(stages), self._n_classes
+            trees, votes, exhausted = np.empty(shape), np.empty((shape[0], shape[2])), np.empty(shape[:2], np.uint8)
+            forest, metric = self._forest(part.quarter, recipe), self._metric(part.quarter, recipe)
+            forest.log2_scores_in_stages(
+                query.settings(recipe.decision, recipe.root_weight),
+                records,
+                stages,
+                self._threads,
+                trees.reshape(-1),
+                votes,
+                exhausted,
+                metric=None if metric is None else metric.native,
+            )
+            found.append(_Scores(numbers, trees, votes, exhausted.astype(np.bool_)))
+        return _Scores(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
 
     def _held_out_parts(self) -> list[_Part]:
         """Return the parts to judge by; the first one judges all candidates, the others the finalists."""
