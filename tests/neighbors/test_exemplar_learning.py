@@ -1,12 +1,15 @@
 """Learning further records: the exemplars stay ordered, windows evict the oldest, and exhausted results stay exact."""
 
+import resource
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from neighbors_cases import make_stream, squared_distances
 
-from anystream.neighbors import AnytimeNeighborsClassifier
+from anystream.neighbors import AnytimeNeighborsClassifier, classifier
 
 
 @settings(max_examples=60)
@@ -90,3 +93,36 @@ def test_a_class_that_is_learned_between_two_reads_of_a_call_does_not_disturb_it
 
     monkeypatch.setattr(exemplars, "fill_batch", learn_before)
     assert np.array_equal(model.predict_proba(X), expected)
+
+
+@pytest.mark.skipif(not hasattr(resource, "RUSAGE_THREAD"), reason="counts page faults of a thread on Linux")
+@pytest.mark.parametrize("search", ["ordered", "inverted"])
+def test_no_record_waits_until_all_others_are_written_again(search):
+    X, y = make_stream(0, 36_000)
+    model = AnytimeNeighborsClassifier(search=search).partial_fit(X[:30_000], y[:30_000])
+    faults = []
+    for x, label in zip(X[30_000:].tolist(), y[30_000:].tolist(), strict=True):  # 32,768 is twice the size of a frame
+        before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+        model.learn_one(dict(enumerate(x)), label)
+        faults.append(resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before)
+    assert max(faults) < 150
+
+
+def test_learning_without_a_bound_warns_once(monkeypatch):
+    monkeypatch.setattr(classifier, "MANY_EXEMPLARS", 50)
+    X, y = make_stream(0, 120)
+    model = AnytimeNeighborsClassifier().fit(X[:40], y[:40])
+    records = [dict(enumerate(x)) for x in X]
+    for record, label in zip(records[40:49], y[40:49], strict=True):
+        model.learn_one(record, label)
+    with pytest.warns(UserWarning, match=r"holds 50 exemplars .* use window=… or max_bytes=…"):
+        model.learn_one(records[49], y[49])
+    with warnings.catch_warnings(action="error"):
+        model.partial_fit(X[50:], y[50:])
+
+
+def test_learning_within_a_bound_does_not_warn(monkeypatch, recwarn):
+    monkeypatch.setattr(classifier, "MANY_EXEMPLARS", 50)
+    X, y = make_stream(0, 120)
+    AnytimeNeighborsClassifier(window=60).fit(X[:40], y[:40]).partial_fit(X[40:], y[40:])
+    assert not [warning for warning in recwarn if "exemplars" in str(warning.message)]

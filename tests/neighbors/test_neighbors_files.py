@@ -40,6 +40,11 @@ def write_changed(path, model, *, metadata=None, arrays=None):
     [
         ("label", lambda a: a + 5),
         ("layout", lambda a: a + 1000),
+        ("layout", lambda a: np.concatenate([a[:3], [2**63 - 1], a[4:]])),
+        ("serial", lambda a: a + (2**63 - 100)),
+        ("fronts", lambda a: np.array([3])),
+        ("renewal", lambda a: np.array([3])),
+        ("useful", lambda a: np.array([1], np.uint8)),
         ("rows", lambda a: a[:-1]),
         ("blocks", lambda a: a[:-16]),
         ("list", lambda a: np.array([0, 5], dtype=np.int64)),

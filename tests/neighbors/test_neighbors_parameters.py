@@ -18,7 +18,7 @@ from anystream.neighbors import AnytimeNeighborsClassifier
         ({"metric": "edit"}, {"one", "two"}, "records are a set; pass a list of texts"),
         ({"metric": "dtw", "metric_params": {"band": True}}, [[1.0], [2.0]], "band is True"),
         ({"metric": "gower", "metric_params": {"categorical": ["a"]}}, [[1.0], [2.0]], "use column numbers"),
-        ({"seed": -1}, [[1.0], [2.0]], "seed is -1"),
+        ({"random_state": -1}, [[1.0], [2.0]], "random_state is -1"),
         ({"n_jobs": 0}, [[1.0], [2.0]], "n_jobs is 0"),
         ({"metric": "edit"}, [[1.0], [2.0]], "compares texts"),
         ({"metric": "dtw"}, [[1.0, np.nan], [2.0, 1.0]], "missing value"),

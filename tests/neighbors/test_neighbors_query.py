@@ -39,7 +39,7 @@ def test_a_query_uses_the_model_as_it_was_when_the_query_was_opened():
 def test_the_state_of_a_query_of_another_model_is_an_error():
     X, y = make_stream(6, 60)
     model = AnytimeNeighborsClassifier().fit(X, y)
-    other = AnytimeNeighborsClassifier(ordering="random", seed=3).fit(X, y)
+    other = AnytimeNeighborsClassifier(ordering="random", random_state=3).fit(X, y)
     with pytest.raises(ValueError, match="not the state of a query of this model"):
         other.query(state=model.query(X[0] + 0.1).refine(20).state)
 
@@ -54,3 +54,14 @@ def test_resuming_does_not_change_how_ties_are_decided(parameters):
         for _ in range(12):
             query = pickle.loads(pickle.dumps(query)).refine(17)
         assert query.nearest == model.query(x).refine(12 * 17).nearest
+
+
+@pytest.mark.parametrize("parameters", [{}, {"k": 3}, {"search": "inverted"}])
+@pytest.mark.parametrize("position", [-1, -(2**63), -(2**63) + 1, 2**63 - 1])
+def test_positions_far_outside_are_rejected(parameters, position):
+    X, y = make_stream(6, 60)
+    model = AnytimeNeighborsClassifier(**parameters).fit(X, y)
+    record, state = model.query(X[0] + 0.1).refine(20).state
+    at = 2 if not parameters else 1
+    with pytest.raises(ValueError, match="not the state of a query of this model"):
+        model.query(state=(record, (*state[:at], position, *state[at + 1 :])))

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from neighbors_cases import squared_distances
 
 from anystream import _native
-from anystream.neighbors import AnytimeNeighborsClassifier
+from anystream.anytime import anytime_curve
+from anystream.neighbors import AnytimeNeighborsClassifier, best_drop_curve
 from anystream.neighbors.orderings import ORDERINGS
 from reference.neighbors_orderings import drop, simple_rank
 
@@ -35,6 +36,13 @@ def labelled_points(draw):
 def test_simple_rank_equals_the_reference(case):
     X, y, n_classes = case
     assert native_order("simple_rank", X, y, n_classes).tolist() == simple_rank(squared_distances(X, X), y, n_classes)
+
+
+def test_simple_rank_breaks_ties_by_the_nearest_exemplar_of_the_class_that_remains():
+    X = np.array([[0.0], [1.0], [4.0], [6.0]])
+    # 1 is removed first. Then 0 is 4 away from its nearest remaining one, 4 and 6 are 2 away from each other: 6 is
+    # removed next, although 0 was only 1 away from the one that is gone.
+    assert native_order("simple_rank", X, np.zeros(4, dtype=int), 1).tolist() == [0, 2, 3, 1]
 
 
 @settings(max_examples=60)
@@ -73,6 +81,22 @@ def test_good_orders_beat_a_random_one_and_all_orders_end_with_the_same_labels(n
     if name in ("greedy", "simple_rank"):
         assert early[model] > early[at_random] + 0.02
     assert np.array_equal(model.predict(X[600:], budget=10**6), at_random.predict(X[600:], budget=10**6))
+
+
+def test_the_curve_of_best_drop_is_the_highest_of_three_at_each_size():
+    rng = np.random.default_rng(0)
+    X = rng.random((900, 2))
+    y = (((X - 0.5) ** 2).sum(axis=1) < 0.09).astype(int) ^ (rng.random(900) < 0.1)
+    train, test, stages = (X[:300], y[:300]), (X[300:], y[300:]), [0, 5, 20, 80, 298]
+    best = best_drop_curve(*train, *test, stages=stages, k=3)
+    each = [
+        anytime_curve(AnytimeNeighborsClassifier(ordering=name, k=3).fit(*train), *test, stages=stages).accuracy
+        for name in ("drop1", "drop2", "drop3")
+    ]
+    assert best.accuracy.tolist() == np.maximum.reduce(each).tolist()
+    assert all((accuracy < best.accuracy).any() for accuracy in each)  # no single order is best everywhere
+    with pytest.raises(ValueError, match="ordering is 'greedy'"):
+        best_drop_curve(*train, *test, stages=stages, ordering="greedy")
 
 
 def test_ordering_can_be_stopped():

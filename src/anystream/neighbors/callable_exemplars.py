@@ -13,9 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from anystream._native import Calibration
 from anystream.anytime.answer import BatchResult
 from anystream.anytime.budget import Budget
-from anystream.estimators.query_batch import refine_batch
+from anystream.estimators.query_batch import batch_result, refine_batch
 from anystream.neighbors.callable_query import CallableQuery
 from anystream.neighbors.exemplar_list import ExemplarList
 from anystream.neighbors.exemplars import StoredExemplars
@@ -62,19 +63,26 @@ class CallableExemplars:
 
     # -- classifying -------------------------------------------------------------------------------------------------
 
-    def classify(self, records: Sequence[Any], k: int, budget: Budget, threads: int) -> BatchResult:
+    def class_numbers(self) -> NDArray[np.int32]:
+        """Return the class numbers of the exemplars."""
+        return np.asarray(self.content.labels, dtype=np.int32)
+
+    def classify(
+        self, records: Sequence[Any], k: int, budget: Budget, threads: int, calibration: Calibration | None = None
+    ) -> BatchResult:
         """Return shares of votes, steps and certificates; under a deadline all records advance in rounds."""
         now = self.snapshot()
-        queries = [now.open_query(record, k) for record in records]
-        refine_batch(queries, budget)
-        return BatchResult(
-            np.array([query.proba() for query in queries]).reshape(len(queries), now.n_classes),
-            np.array([query.steps for query in queries], dtype=np.int64),
-            np.array([query.exhausted for query in queries], dtype=np.bool_),
-        )
+        queries = refine_batch(records, lambda record: now.open_query(record, k), budget)
+        proba = [query.proba(calibration) for query in queries]
+        return batch_result(queries, proba, (len(records), now.n_classes))
 
     def classify_stages(
-        self, records: Sequence[Any], k: int, stages: NDArray[np.int64], threads: int
+        self,
+        records: Sequence[Any],
+        k: int,
+        stages: NDArray[np.int64],
+        threads: int,
+        calibration: Calibration | None = None,
     ) -> NDArray[np.float64]:
         """Return shares of votes after each stage, of shape (n_records, n_stages, n_classes)."""
         now = self.snapshot()
@@ -83,7 +91,7 @@ class CallableExemplars:
             query = now.open_query(record, k)
             for s, stage in enumerate(stages.tolist()):
                 query.refine(stage - query.steps)
-                out[i, s] = query.proba()
+                out[i, s] = query.proba(calibration)
         return out
 
     def open_query(self, record: Any, k: int) -> CallableQuery:
@@ -100,11 +108,11 @@ class CallableExemplars:
         query.refine(steps)
         return query.label()
 
-    def proba_one(self, record: Any, k: int, steps: int) -> list[float]:
+    def proba_one(self, record: Any, k: int, steps: int, calibration: Calibration | None = None) -> list[float]:
         """Return the shares of votes of one record."""
         query = self.open_query(record, k)
         query.refine(steps)
-        return [float(share) for share in query.proba()]
+        return [float(share) for share in query.proba(calibration)]
 
     def evaluate_leave_one_out(self, k: int, stages: NDArray[np.int64], threads: int) -> NDArray[np.bool_]:
         """Return whether each exemplar is classified correctly by the others: (n_exemplars, n_stages)."""

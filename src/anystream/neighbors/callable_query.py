@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream._native import StopToken
+from anystream._native import Calibration, StopToken
 from anystream.neighbors.exemplar_list import ExemplarList
 from anystream.neighbors.python_metric import PythonMetric, measure_query
 
@@ -113,13 +113,16 @@ class CallableQuery:
         """Return the number of the most probable class."""
         return int(self.proba().argmax())
 
-    def proba(self) -> NDArray[np.float64]:
-        """Return the shares of the votes."""
+    def proba(self, calibration: Calibration | None = None) -> NDArray[np.float64]:
+        """Return the shares of the votes, calibrated or raw."""
         nearest, _ = self._progress
         if not nearest:
             return np.full(self._n_classes, 1 / self._n_classes)
         votes = [self._exemplars.labels[position] for _, _, position in nearest]
-        return np.bincount(votes, minlength=self._n_classes) / len(votes)
+        proba = np.bincount(votes, minlength=self._n_classes) / len(votes)
+        if calibration is not None:
+            calibration.apply(proba[np.newaxis], np.array([self.steps]))
+        return proba
 
     def state(self) -> tuple[Any, ...]:
         """Return the nearest exemplar, its distance and the position; all of the nearest where several vote."""

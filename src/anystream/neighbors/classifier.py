@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -9,27 +10,34 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from anystream import _native
 from anystream.anytime.answer import BatchResult
-from anystream.anytime.budget import Budget
+from anystream.anytime.budget import Budget, BudgetLike
 from anystream.anytime.profile import PerformanceProfile
 from anystream.anytime.query import Query
-from anystream.anytime.stages import check_stages
+from anystream.anytime.stages import check_stages, doubling_stages
+from anystream.estimators.calibration import Calibration, native_calibration
+from anystream.estimators.calibration_file import dump_calibration, read_calibration
 from anystream.estimators.classifier import IncrementalClassifier, new_classes
+from anystream.estimators.labels import class_shares
 from anystream.estimators.merging import MergeableMixin
-from anystream.estimators.parameters import check_int, resolve_threads
+from anystream.estimators.parameters import check_bool, check_int, resolve_threads
 from anystream.estimators.saving import ModelState, SaveableMixin, name_file_in_errors
 from anystream.model_file import ModelFile, ModelFileError
 from anystream.neighbors.categories import encode_categories, encode_named_record
 from anystream.neighbors.distances import DISTANCES, Distance, MixedDistance, get_distance_class, make_distance
-from anystream.neighbors.exemplars import Exemplars
+from anystream.neighbors.exemplars import ExemplarQuery, Exemplars
 from anystream.neighbors.file import dump_exemplars, dump_trimmed_profile, read_exemplars, read_trimmed_profile
 from anystream.neighbors.fitting import count_until_reordered, fit_exemplars, insert_records, start_exemplars
 from anystream.neighbors.merging import merge_exemplars
-from anystream.neighbors.profile import doubling_stages, pool_profiles
+from anystream.neighbors.profile import pool_profiles
 from anystream.neighbors.query import NeighborsQuery
 from anystream.neighbors.recipe import NeighborsRecipe
 from anystream.neighbors.records import check_labelled_records, check_records, explain_vector_error
 from anystream.neighbors.training_set import AnyExemplars
+
+MANY_EXEMPLARS = 100_000
+"""Number of exemplars at which learning without `window` and `max_bytes` warns."""
 
 _VECTORS = ("vectors", "series")
 """Types of records that have features."""
@@ -66,13 +74,21 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
         ``"auto"`` drops the end of the order, where noise collects, if cross-validation on the training data finds a
         shorter order more accurate.
     window : int, optional
-        Maximum number of exemplars; the oldest are evicted.
+        Maximum number of exemplars; the oldest are evicted. Without it and without `max_bytes`, learning one by one
+        keeps every record, and warns at 100,000.
     max_bytes : int, optional
         Maximum memory of exemplars that are vectors or series, in bytes; the oldest are evicted.
+    calibrate : bool, default=True
+        Whether `fit` calibrates probabilities: a power and a floor for each number of steps are fitted to the log loss
+        of a quarter of the records, which the others in their order classify. The order of the classes stays. False
+        keeps the raw shares of votes; so does a model that starts with `partial_fit` or has fewer than 117 records. It
+        may be changed by `set_params` after `fit`. With ``k=1`` all records have the same confidence after the same
+        number of steps: how often labels are right then. It takes as long as classifying that quarter, 2,000 records at
+        most, by all others: switch it off for slow metrics, such as DTW without a band on long series.
     budget : int, default=2000
         Steps per record for calls without a budget of their own.
-    seed : int, default=0
-        Seed for the random draws of an ordering.
+    random_state : int, RandomState or None, default=0
+        Seed for the random draws of an ordering. None draws one.
     n_jobs : int, optional
         Threads for ordering and for batches; None or -1 is one per core. Results do not depend on it.
 
@@ -86,13 +102,16 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
         The parameters as resolved by `fit` or the first `partial_fit`; later learning uses them until the next `fit`.
     trimmed_profile_ : PerformanceProfile or None
         Accuracy of the exemplars on the training records that `trim` dropped; None if it dropped none.
+    calibration_ : anystream.estimators.calibration.Calibration or None
+        The calibration, as `fit` found it: learning on leaves it as it is, `merge` takes that of the first model.
 
     Notes
     -----
     X is an array of shape (n_records, n_features) for distances of vectors and series, a list of strings for
     ``metric="edit"``, and a list of any objects for a callable; the record of `query` is one of these.
 
-    Distances are compared in float64: exhausted results are those of scikit-learn's ``KNeighborsClassifier`` with
+    Distances are compared in float64: exhausted labels and raw probabilities are those of scikit-learn's
+    ``KNeighborsClassifier`` with
     ``algorithm="brute"``, ties going to the lowest row of the training data. Missing values (NaN) are left out of
     Euclidean, Manhattan, Chebyshev, Gower and Hamming distances and the rest is weighted up.
 
@@ -125,12 +144,13 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
     """
 
     kind: ClassVar[str] = "neighbors"
-    file_version: ClassVar[int] = 2
+    file_version: ClassVar[int] = 3
     has_columns: ClassVar[bool] = False  # texts have none; `restore_state` checks that vectors have them
 
     exemplars_: AnyExemplars
     recipe_: NeighborsRecipe
     trimmed_profile_: PerformanceProfile | None
+    calibration_: Calibration | None
 
     def __init__(
         self,
@@ -144,8 +164,9 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
         trim: str | None = None,
         window: int | None = None,
         max_bytes: int | None = None,
+        calibrate: bool = True,
         budget: int = 2000,
-        seed: int = 0,
+        random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.ordering = ordering
@@ -157,8 +178,9 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
         self.trim = trim
         self.window = window
         self.max_bytes = max_bytes
+        self.calibrate = calibrate
         self.budget = budget
-        self.seed = seed
+        self.random_state = random_state
         self.n_jobs = n_jobs
 
     # -- learning ----------------------------------------------------------------------------------------------------
@@ -166,6 +188,7 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
     def check_parameters(self) -> None:
         """Check all parameters; whether `max_bytes` suffices is checked when the number of features is known."""
         check_int("budget", self.budget)
+        check_bool("calibrate", self.calibrate)
         resolve_threads(self.n_jobs)
         self._resolve_recipe(None)
 
@@ -175,7 +198,8 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
             for name in ("n_features_in_", "feature_names_in_", "columns_"):  # of an earlier fit on vectors
                 self.__dict__.pop(name, None)
         recipe, threads = self._resolve_recipe(self._n_features()), resolve_threads(self.n_jobs)
-        self.exemplars_, self.trimmed_profile_ = fit_exemplars(recipe, records, numbers, n_classes, threads)
+        fitted = fit_exemplars(recipe, records, numbers, n_classes, threads, calibrate=self.calibrate)
+        self.exemplars_, self.trimmed_profile_, self.calibration_ = fitted
         self.recipe_ = recipe
 
     def reset(self, n_features: int) -> None:
@@ -187,7 +211,7 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
                 "start with fit, or scale the stream before (for instance with river's StandardScaler)"
             )
         self.__dict__.pop("exemplars_", None)
-        self.trimmed_profile_ = None
+        self.trimmed_profile_, self.calibration_ = None, None
         self.recipe_ = recipe
 
     def learn_records(self, records: Any, numbers: NDArray[np.int32], n_classes: int) -> None:
@@ -204,11 +228,18 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
     def learn_batch(self, records: Any, numbers: NDArray[np.int32], classes: NDArray[Any]) -> None:
         """Insert records one by one: in place, unless the exemplars are in Python or will be ordered again."""
         exemplars = vars(self).get("exemplars_")
+        n_before = 0 if exemplars is None else len(exemplars)
         if isinstance(exemplars, Exemplars) and count_until_reordered(exemplars) > len(numbers):
             encoded = exemplars.distance.transform(records)
             exemplars.insert(encoded, numbers, len(classes), self.__dict__, new_classes(self, classes))
         else:
             super().learn_batch(records, numbers, classes)
+        if self.recipe_.capacity == 0 and n_before < MANY_EXEMPLARS <= n_before + len(numbers):
+            warnings.warn(
+                f"the model holds {MANY_EXEMPLARS} exemplars and keeps every further record: memory and the time to "
+                "learn grow without bound; use window=… or max_bytes=… to evict the oldest",
+                stacklevel=4,
+            )
 
     def add_features(self, n_features: int) -> None:
         """Add features to a copy of the exemplars; only the norms support it."""
@@ -223,6 +254,7 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
         self.exemplars_ = merge_exemplars(self.recipe_, parts, class_maps, n_classes, resolve_threads(self.n_jobs))
         trimmed = [model.trimmed_profile_ for model in models if model.trimmed_profile_ is not None]
         self.trimmed_profile_ = pool_profiles(trimmed, trimmed[0].stages) if trimmed else None
+        self.calibration_ = models[0].calibration_
 
     @property
     def memory_bytes_(self) -> int:
@@ -251,11 +283,13 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
 
     def classify_records(self, records: Any, budget: Budget) -> BatchResult:
         """Classify in one native call on all threads; in Python for a Python metric."""
-        return self.exemplars_.classify(records, self.k, budget, resolve_threads(self.n_jobs))
+        threads, calibration = resolve_threads(self.n_jobs), self._native_calibration()
+        return self.exemplars_.classify(records, self.k, budget, threads, calibration)
 
     def staged_proba(self, records: Any, stages: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
         """Classify in one native call that keeps the shares of votes of every stage."""
-        proba = self.exemplars_.classify_stages(records, self.k, stages, resolve_threads(self.n_jobs))
+        threads, calibration = resolve_threads(self.n_jobs), self._native_calibration()
+        proba = self.exemplars_.classify_stages(records, self.k, stages, threads, calibration)
         for stage in range(len(stages)):
             yield proba[:, stage]
 
@@ -263,16 +297,29 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
         """Open a query at budget 0."""
         exemplars = self.exemplars_
         native = exemplars.open_query(record, self.k)
-        return NeighborsQuery(self.classes_, native, record, exemplars.to_user_distance)
+        return self._new_query(native, record, exemplars)
 
     def resume_query(self, state: Any) -> Query:
         """Resume a query from its record and position."""
         if not isinstance(state, tuple) or len(state) != 2:
             raise TypeError(f"state is a {type(state).__name__}; use the `state` of a query of this model")
         record, position = state
+        if self.exemplars_.record_type in _VECTORS:
+            if not (isinstance(record, np.ndarray) and record.dtype == np.float64):
+                raise TypeError(f"the record of the state is {record!r:.80}; use the `state` of a query of this model")
+            record = super().validate_record(record)
+        else:
+            record = check_records([record], self.exemplars_.record_type)[0]
         exemplars = self.exemplars_
         native = exemplars.resume_query(record, self.k, position)
-        return NeighborsQuery(self.classes_, native, record, exemplars.to_user_distance)
+        return self._new_query(native, record, exemplars)
+
+    def _new_query(self, native: ExemplarQuery, record: Any, exemplars: AnyExemplars) -> Query:
+        calibration = self._native_calibration()
+        return NeighborsQuery(self.classes_, native, record, exemplars.to_user_distance, calibration)
+
+    def _native_calibration(self) -> _native.Calibration | None:
+        return native_calibration(self.calibration_ if self.calibrate else None)
 
     def classify_one(self, record: NDArray[np.float64]) -> int:
         """Classify without the cost of a batch."""
@@ -280,7 +327,7 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
 
     def proba_one(self, record: NDArray[np.float64]) -> list[float]:
         """Return shares of votes without the cost of a batch."""
-        return self.exemplars_.proba_one(record, self.k, self.budget)
+        return self.exemplars_.proba_one(record, self.k, self.budget, self._native_calibration())
 
     # -- river: categories may be texts --------------------------------------------------------------------------------
 
@@ -288,13 +335,13 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
         """Learn one labelled record; texts are categories where the metric compares categories."""
         super().learn_one(self._encode_named(x), y)
 
-    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
+    def predict_proba_one(self, x: Mapping[Any, Any], *, budget: BudgetLike = None) -> dict[Any, float]:
         """Return the share of votes of each class seen so far; empty before anything was learned."""
-        return super().predict_proba_one(self._encode_named(x))
+        return super().predict_proba_one(self._encode_named(x), budget=budget)
 
-    def predict_one(self, x: Mapping[Any, Any]) -> Any:
+    def predict_one(self, x: Mapping[Any, Any], *, budget: BudgetLike = None) -> Any:
         """Return the most probable class; None before anything was learned."""
-        return super().predict_one(self._encode_named(x))
+        return super().predict_one(self._encode_named(x), budget=budget)
 
     def learn_many(self, X: Any, y: Any) -> None:
         """Learn the rows of a data frame: the same as learning them one by one."""
@@ -334,7 +381,8 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
 
     def dump_state(self) -> ModelState:
         """Return the arrays of the exemplars and of their distance; TypeError for a Python metric."""
-        return ModelState(dump_trimmed_profile(self.trimmed_profile_), dump_exemplars(self.exemplars_))
+        metadata = dump_trimmed_profile(self.trimmed_profile_) | dump_calibration(self.calibration_)
+        return ModelState(metadata, dump_exemplars(self.exemplars_))
 
     def restore_state(self, file: ModelFile, *, mapped: bool) -> None:
         """Check shapes and ranges here; native code checks that the arrays fit each other."""
@@ -345,6 +393,7 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
         n_features, n_classes = self._n_features() or 0, len(self.classes_)
         self.exemplars_ = read_exemplars(file, self.recipe_, n_features, n_classes)
         self.trimmed_profile_ = read_trimmed_profile(file)
+        self.calibration_ = read_calibration(file)
 
     # -- parameters and validation -----------------------------------------------------------------------------------
 
@@ -359,7 +408,7 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
             trim=self.trim,
             window=self.window,
             max_bytes=self.max_bytes,
-            seed=self.seed,
+            seed=self.seed_,
             n_features=n_features,
         )
 
@@ -370,6 +419,10 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
     def _n_features(self) -> int | None:
         """Return the number of features; None if records have none."""
         return getattr(self, "n_features_in_", None)
+
+    def prior_proba(self) -> NDArray[np.float64]:
+        """Return the shares of the classes among the exemplars."""
+        return class_shares(self.exemplars_.class_numbers(), len(self.classes_))
 
     def allows_missing(self) -> bool:
         """Whether the metric leaves out missing values (NaN)."""
@@ -407,6 +460,8 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
         record_type = self.exemplars_.record_type
         if record_type not in _VECTORS:
             return check_records([x], record_type)[0]
+        if isinstance(x, Mapping):
+            return super().validate_record(self._encode_named(x))
         distance = self._fitted_distance()
         try:
             return super().validate_record(_encode([x], distance)[0] if isinstance(distance, MixedDistance) else x)
@@ -422,6 +477,7 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
         is_text = self.metric == "edit"
         tags.input_tags.two_d_array = not is_text
         tags.input_tags.string = is_text
+        tags.input_tags.sparse = not is_text and not callable(self.metric)
         return tags
 
 

@@ -93,25 +93,44 @@ class Exemplars:
 
     # -- classifying -------------------------------------------------------------------------------------------------
 
-    def classify(self, records: Any, k: int, budget: Budget, threads: int) -> BatchResult:
+    def class_numbers(self) -> NDArray[np.int32]:
+        """Return the class numbers of the exemplars."""
+        numbers: NDArray[np.int32] = self.gallery.labels()
+        return numbers
+
+    def classify(
+        self, records: Any, k: int, budget: Budget, threads: int, calibration: _native.Calibration | None = None
+    ) -> BatchResult:
         """Return shares of votes, steps and certificates."""
         gallery = self.gallery.snapshot()  # learning may add classes meanwhile
         values, borders = self.distance.pack(self.distance.transform(records))
-        fill = partial(gallery.answer, values, borders, k, *budget.limits(), threads)
+        fill = partial(gallery.answer, values, borders, k, *budget.limits(), threads, calibration=calibration)
         return fill_batch(len(borders) - 1, gallery.classes, fill)
 
-    def classify_stages(self, records: Any, k: int, stages: NDArray[np.int64], threads: int) -> NDArray[np.float64]:
+    def classify_stages(
+        self,
+        records: Any,
+        k: int,
+        stages: NDArray[np.int64],
+        threads: int,
+        calibration: _native.Calibration | None = None,
+    ) -> NDArray[np.float64]:
         """Return shares of votes after each stage, of shape (n_records, n_stages, n_classes)."""
-        return self.classify_encoded_stages(self.distance.transform(records), k, stages, threads)
+        return self.classify_encoded_stages(self.distance.transform(records), k, stages, threads, calibration)
 
     def classify_encoded_stages(
-        self, encoded: Any, k: int, stages: NDArray[np.int64], threads: int
+        self,
+        encoded: Any,
+        k: int,
+        stages: NDArray[np.int64],
+        threads: int,
+        calibration: _native.Calibration | None = None,
     ) -> NDArray[np.float64]:
         """Return the same as `classify_stages` for records that the distance has encoded already."""
         gallery = self.gallery.snapshot()
         values, borders = self.distance.pack(encoded)
         out = np.empty((len(borders) - 1, len(stages), gallery.classes))
-        gallery.answer_in_stages(values, borders, k, stages, threads, out.reshape(-1))
+        gallery.answer_in_stages(values, borders, k, stages, threads, out.reshape(-1), calibration)
         return out
 
     def open_query(self, record: Any, k: int) -> ExemplarQuery:
@@ -126,9 +145,9 @@ class Exemplars:
         """Return the class number of one record."""
         return self.gallery.label_one(self._encode_record(record), k, steps)
 
-    def proba_one(self, record: Any, k: int, steps: int) -> list[float]:
+    def proba_one(self, record: Any, k: int, steps: int, calibration: _native.Calibration | None = None) -> list[float]:
         """Return the shares of votes of one record."""
-        return self.gallery.proba_one(self._encode_record(record), k, steps)
+        return self.gallery.proba_one(self._encode_record(record), k, steps, calibration)
 
     def evaluate_leave_one_out(self, k: int, stages: NDArray[np.int64], threads: int) -> NDArray[np.bool_]:
         """Return whether each exemplar is classified correctly by the others: (n_exemplars, n_stages)."""
@@ -174,7 +193,10 @@ class Exemplars:
     def export(self) -> StoredExemplars:
         """Return the exemplars in the order of comparison."""
         arrays = self.gallery.arrays()
-        present = np.flatnonzero(arrays["serial"] >= self.gallery.oldest)
+        first = np.arange(len(arrays["label"])) < arrays["layout"][0]
+        first[arrays["fronts"]] = True
+        order = np.concatenate([np.flatnonzero(first), np.flatnonzero(~first)])
+        present = order[arrays["serial"][order] >= self.gallery.oldest]
         if "rows" in arrays:
             encoded: Any = arrays["rows"].reshape(len(arrays["label"]), -1)[present]
         elif self.record_type == "texts":
@@ -211,5 +233,10 @@ class Exemplars:
         return self.gallery.own_bytes
 
     def _encode_record(self, record: Any) -> NDArray[np.float64]:
-        batch = [record] if self.record_type == "texts" else record[np.newaxis]
-        return self.distance.pack(self.distance.transform(batch))[0]
+        if self.record_type == "texts":
+            return self.distance.pack(self.distance.transform([record]))[0]
+        width = self.distance.learned["width"][0]
+        if len(record) != width:
+            what = "values" if self.record_type == "series" else "features"
+            raise ValueError(f"the record has {len(record)} {what}, fit saw {width:g}; pass the same columns")
+        return self.distance.pack(self.distance.transform(record[np.newaxis]))[0]

@@ -17,10 +17,13 @@ from anystream.neighbors.training_set import AnyExemplars
 
 _COMMON = {
     "label": ArraySpec("int32", ("exemplars",), low=0, high="classes-1"),
-    "serial": ArraySpec("int64", ("exemplars",), low=0),
-    "layout": ArraySpec("int64", (5,), low=0),
+    "serial": ArraySpec("int64", ("exemplars",), low=-1),
+    "layout": ArraySpec("int64", (9,), low=0),
     "list": ArraySpec("int64", ("borders",), low=0, high="exemplars", sorted=True),
     "centre_distance": ArraySpec("float64", ("listed",), low=0),
+    "useful": ArraySpec("uint8", ("late",), high=1),
+    "fronts": ArraySpec("int64", ("fronts",), low=0, high="exemplars", sorted=True),
+    "renewal": ArraySpec("int64", ("renewal",), low=0, high="exemplars"),
 }
 _BLOCKS = {
     "rows": ArraySpec("float64", ("values",)),

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anystream.anytime.profile import PerformanceProfile
+from anystream.anytime.stages import doubling_stages
+from anystream.estimators.calibration import Calibration
+from anystream.estimators.held_out import calibrate_on_quarter
 from anystream.neighbors.callable_exemplars import CallableExemplars
 from anystream.neighbors.exemplars import Exemplars
-from anystream.neighbors.profile import doubling_stages
 from anystream.neighbors.recipe import NeighborsRecipe
 from anystream.neighbors.training_set import (
     AnyExemplars,
@@ -30,10 +32,28 @@ MAX_REORDERED = {"vectors": 1024, "series": 256, "texts": 256}
 """Maximum number of exemplars that `insert_records` orders again: a few milliseconds of work."""
 
 
+class FittedExemplars(NamedTuple):
+    """What `fit_exemplars` returns.
+
+    Parameters
+    ----------
+    exemplars : Exemplars or CallableExemplars
+        The exemplars.
+    trimmed_profile : PerformanceProfile or None
+        Accuracy of the exemplars on the training records that trimming dropped; None if it dropped none.
+    calibration : Calibration or None
+        Of the shares of votes.
+    """
+
+    exemplars: AnyExemplars
+    trimmed_profile: PerformanceProfile | None
+    calibration: Calibration | None
+
+
 def fit_exemplars(
-    recipe: NeighborsRecipe, records: Any, labels: Labels, n_classes: int, threads: int
-) -> tuple[AnyExemplars, PerformanceProfile | None]:
-    """Order the training records and build the exemplars.
+    recipe: NeighborsRecipe, records: Any, labels: Labels, n_classes: int, threads: int, *, calibrate: bool = True
+) -> FittedExemplars:
+    """Order the training records, build the exemplars and calibrate.
 
     Parameters
     ----------
@@ -47,31 +67,40 @@ def fit_exemplars(
         Number of classes.
     threads : int
         Threads for native work; 0 for one per core.
-
-    Returns
-    -------
-    exemplars : Exemplars or CallableExemplars
-        The exemplars.
-    trimmed_profile : PerformanceProfile or None
-        Accuracy of the exemplars on the training records that trimming dropped; None if it dropped none.
+    calibrate : bool, default=True
+        Whether to calibrate: on a quarter of the records, classified by the others in the order of all.
     """
     if recipe.capacity and len(labels) > recipe.capacity:  # the oldest are dropped before any work
         records, labels = records[-recipe.capacity :], labels[-recipe.capacity :]
     training: TrainingSet[Any] = make_training_set(recipe, records, labels, n_classes, threads)
     order = training.order_all()
     if not recipe.trim:
-        return training.build(order), None
+        calibration = _calibrate(training, order) if calibrate else None
+        return FittedExemplars(training.build(order), None, calibration)
     share = choose_share(
         labels, lambda train, held, shares: _evaluate_shares(training, train, held, shares), recipe.seed
     )
     order, setup = _one_of_each_class_first(order, labels)
     n_kept = max(setup, round(share * len(order)))
     exemplars = training.build(order[:n_kept])
+    calibration = _calibrate(training, order[:n_kept]) if calibrate else None
     if n_kept == len(order):
-        return exemplars, None
+        return FittedExemplars(exemplars, None, calibration)
     stages = doubling_stages(n_kept)
     correct = training.evaluate(exemplars, order[n_kept:], stages)
-    return exemplars, PerformanceProfile(stages, correct.mean(axis=0), len(correct))
+    profile = PerformanceProfile(stages, correct.mean(axis=0), len(correct))
+    return FittedExemplars(exemplars, profile, calibration)
+
+
+def _calibrate(training: TrainingSet[Any], order: Positions) -> Calibration | None:
+    def staged_proba(held_out: Positions, stages: NDArray[np.int64]) -> NDArray[np.float64]:
+        others = training.build(order[~np.isin(order, held_out)])
+        return training.classify_held_out(others, held_out, stages).swapaxes(0, 1)
+
+    records, labels = training.stored.records, training.stored.labels
+    vectors = records if isinstance(records, np.ndarray) and records.dtype == np.float64 else None
+    stages = doubling_stages(len(order))
+    return calibrate_on_quarter(vectors, labels, training.recipe.seed, stages, staged_proba)
 
 
 def start_exemplars(recipe: NeighborsRecipe, record: Any, label: Labels, n_classes: int, threads: int) -> AnyExemplars:

@@ -1,4 +1,4 @@
-"""Performance profiles of training records: their stages, and pooling of several."""
+"""Pooling of performance profiles."""
 
 from __future__ import annotations
 
@@ -8,12 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream.anytime.profile import PerformanceProfile
-from anystream.anytime.stages import check_stages
-
-
-def doubling_stages(n: int) -> NDArray[np.int64]:
-    """Return 0 and the powers of two up to the first that is at least n."""
-    return check_stages([0, *(2**i for i in range(n.bit_length() + 1))])
 
 
 def pool_profiles(profiles: Sequence[PerformanceProfile], stages: NDArray[np.int64]) -> PerformanceProfile:

@@ -7,6 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from anystream._native import Calibration
 from anystream.estimators.native_query import NativeQuery
 from anystream.neighbors.exemplars import ExemplarQuery
 
@@ -24,15 +25,22 @@ class NeighborsQuery(NativeQuery):
         The record.
     to_user_distance : callable
         Returns the distance of two records from the native distance of their encoded forms.
+    calibration : Calibration, optional
+        How its probabilities are calibrated.
     """
 
     __slots__ = ("_record", "_to_user_distance")
     _native: ExemplarQuery
 
     def __init__(
-        self, classes: NDArray[Any], native: ExemplarQuery, record: Any, to_user_distance: Callable[[float], float]
+        self,
+        classes: NDArray[Any],
+        native: ExemplarQuery,
+        record: Any,
+        to_user_distance: Callable[[float], float],
+        calibration: Calibration | None = None,
     ) -> None:
-        super().__init__(classes, native)
+        super().__init__(classes, native, calibration)
         self._record = record
         self._to_user_distance = to_user_distance
 

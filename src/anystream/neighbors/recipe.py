@@ -109,6 +109,8 @@ def _capacity_of(max_bytes: int, n_features: int, *, inverted: bool) -> int:
     width = n_features + 1  # one more for records without direction
     # an encoded record and a block lane of each feature, traits, a label, a serial, a list; vectors grow by doubling
     bytes_each = 2 * (10 * width + 8 * 32 + 32)
+    if inverted:  # new lists are built beside the old ones
+        bytes_each += 10 * width + 50
     capacity = max_bytes // bytes_each
     if inverted:  # evicted exemplars keep their positions until the lists are built again
         capacity = (capacity - 66) * 8 // 9

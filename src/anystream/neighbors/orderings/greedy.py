@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from anystream.neighbors.orderings.base import OrderingTask
 
+MAX_CLASSES = 2048
+"""The first exemplars of all classes are chosen together, in time that grows with the cube of their number."""
+
 
 def greedy(task: OrderingTask) -> NDArray[np.int64]:
     """Order so that the exemplars that classify the largest part of the training data correctly come first.
@@ -18,4 +21,10 @@ def greedy(task: OrderingTask) -> NDArray[np.int64]:
     s / (s + o), where s and o are its distances to the nearest chosen exemplars of its own class and of another.
     Records that disagree with the majority of their three nearest neither count in the loss nor are chosen.
     """
+    if task.n_classes > MAX_CLASSES:
+        raise ValueError(
+            f"ordering='greedy' compares an exemplar of each of {task.n_classes} classes with those of all others, "
+            f"which needs {4e-9 * task.n_classes**2:.1f} GB and hours; it allows at most {MAX_CLASSES} classes, use "
+            "ordering='simple_rank'"
+        )
     return task.run("greedy")

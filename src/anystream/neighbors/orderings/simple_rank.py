@@ -15,8 +15,8 @@ def simple_rank(task: OrderingTask) -> NDArray[np.int64]:
     -----
     rank(x) = sum over the x_j that have x as nearest neighbour of 1 if class(x_j) = class(x), else -2 / (classes - 1).
     The exemplar of lowest rank takes the last free place and is removed. All exemplars keep voting after they were
-    removed, which the paper does not specify and its figures require. Ties: the exemplar nearest to another of its
-    class is removed first.
+    removed, which the paper does not specify and its figures require. Ties: the exemplar nearest to another remaining
+    one of its class is removed first.
 
     References
     ----------
