@@ -65,7 +65,7 @@ def test_a_swap_of_the_classes_is_followed(name):
         (SEAEnsemble(chunk_size=2.5), "chunk_size is 2.5"),
         (WCEA(folds=1), "folds is 1; use a whole number from 2 on"),
         (WCEA(budget=-1), "budget is -1"),
-        (WCEA(seed=-1), "seed is -1"),
+        (WCEA(random_state=-1), "random_state is -1"),
         (DynamicWeightedMajority(beta=1.0), "beta is 1.0; use a number between 0 and 1"),
         (DynamicWeightedMajority(theta=2), "theta is 2; use a number from 0 to 1"),
         (DynamicWeightedMajority(period=0), "period is 0"),

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from anystream import BayesTreeClassifier, Budget
+from anystream import BayesTreeClassifier, Budget, load
 from anystream.drift import WCEA, GaussianNaiveBayes
 from anystream.drift.ensemble_members import new_member
 from anystream.streams import SEA, RandomRBF, Sine
@@ -16,17 +16,34 @@ from reference.drift_ensembles import SlowWCEA
 
 
 @settings(max_examples=15)
-@given(st.integers(0, 10**6), st.integers(1, 5), st.integers(2, 6))
-def test_wcea_equals_its_definition(seed, capacity, folds):
+@given(st.integers(0, 10**6), st.integers(1, 5), st.integers(2, 6), st.sampled_from(["newest", "best"]))
+def test_wcea_equals_its_definition(seed, capacity, folds, keep):
     stream = RandomRBF(concepts=(seed, seed + 1, seed), drifts=(90, 180), n_classes=3, seed=seed)
     X, y = stream.take(300)
-    model = WCEA(GaussianNaiveBayes(), capacity=capacity, chunk_size=30, folds=folds)
-    twin = SlowWCEA(lambda: new_member(GaussianNaiveBayes(), 0), 3, capacity, folds)
+    model = WCEA(GaussianNaiveBayes(), capacity=capacity, keep=keep, chunk_size=30, folds=folds)
+    twin = SlowWCEA(lambda: new_member(GaussianNaiveBayes(), 0), 3, capacity, folds, keep)
     model.partial_fit(X[:270], y[:270], classes=[0, 1, 2])
     for start in range(0, 270, 30):
         twin.learn_chunk(X[start : start + 30], y[start : start + 30].astype(np.int32))
     assert_allclose(model.committee_.weights, twin.weights[::-1], atol=1e-12)
     assert_allclose(model.predict_proba(X[270:]), twin.proba(X[270:]))
+
+
+def test_the_best_members_may_leave_the_newest_out(tmp_path):
+    X, y = SEA(seed=2).take(408)  # the last chunk is too small to learn much from
+    printed = WCEA(GaussianNaiveBayes(), capacity=2, keep="best", chunk_size=100).fit(X[:400], y[:400])
+    ours = WCEA(GaussianNaiveBayes(), capacity=2, chunk_size=100).fit(X[:400], y[:400])
+    old = printed.committee_.members
+    for model in (printed, ours):
+        model.set_params(chunk_size=8).partial_fit(X[400:], y[400:])
+    assert set(printed.committee_.members) == set(old)
+    assert not set(ours.committee_.members) <= set(old)
+    printed.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert len(WCEA.merge([again, again]).committee_.members) == 2
+    assert again._newest_kept is printed._newest_kept is False
+    with pytest.raises(ValueError, match="keep is 'worst'"):
+        WCEA(keep="worst").fit(X, y)
 
 
 def test_anytime_members_get_the_budget():

@@ -51,7 +51,7 @@ def test_a_loaded_static_model_classifies_like_the_saved_one(tmp_path):
         ("points", np.inf, "infinite"),
         ("open_points", np.inf, "a record holds an infinite value"),
         ("view_errors", -1.0, "view_errors"),
-        ("learned", -1, "learned"),
+        ("counted", -1, "counted"),
     ],
 )
 def test_invalid_values_are_rejected(tmp_path, name, value, message):

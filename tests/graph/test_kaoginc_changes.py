@@ -3,8 +3,11 @@
 import pickle
 
 import numpy as np
+import pytest
 from kaoginc_cases import learn_stream, swapping_stream
+from sklearn.datasets import load_digits
 
+from anystream import load
 from anystream.graph import KAOGINCClassifier
 from anystream.streams import SEA, Sine
 
@@ -16,6 +19,21 @@ def test_old_components_get_new_labels_when_labels_swap():
     assert model.principal_.components.transferred.sum() > 0.8 * len(before)
     assert model.principal_.recent_errors == ()
     assert model.score(*swapping_stream().take(400, start=1400)) > 0.8
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_unlucky_batch_does_not_undo_a_stationary_model(seed):
+    X, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(seed).permutation(len(X))
+    X, y = X[order], y[order]
+    model = KAOGINCClassifier().partial_fit(X[:1200], y[:1200])
+    accuracy = model.score(X[1300:], y[1300:])
+    noisy = y[1200:1280].copy()
+    noisy[::3] = (noisy[::3] + 1 + np.arange(27) % 9) % 10  # far more errors than usual, but no new concept
+    model.partial_fit(X[1200:1280], noisy)
+    assert model.principal_.components.n_vertices == 1280
+    assert model.principal_.recent_errors[-1] > 0.3
+    assert model.score(X[1300:], y[1300:]) > accuracy - 0.04  # it lost 27 to 39 points
 
 
 def test_a_restart_drops_all_old_components_and_ignoring_keeps_them():
@@ -54,9 +72,35 @@ def test_unused_components_are_forgotten_after_tau():
     far = np.random.default_rng(1).normal(size=(40, 1)) + 100.0
     near = np.random.default_rng(2).normal(size=(400, 1))
     for tau, stays in ((100, False), (None, True)):
-        model = KAOGINCClassifier.paper(tau=tau, batch_size=40, pruning=None).partial_fit(far, np.ones(40))
-        model.partial_fit(near, np.zeros(400))
+        model = KAOGINCClassifier.paper(tau=tau, tau_counts="learned", batch_size=40, pruning=None)
+        model.partial_fit(far, np.ones(40)).partial_fit(near, np.zeros(400))
         assert (model.principal_.components.points > 50).any() == stays
+
+
+def test_classified_records_that_do_not_use_a_component_count_against_it(tmp_path):
+    rng = np.random.default_rng(1)
+    far, near = rng.normal(size=(40, 1)) + 100.0, rng.normal(size=(40, 1))
+    model = KAOGINCClassifier.paper(tau=100, batch_size=40, pruning=None)
+    model.partial_fit(far, np.ones(40)).partial_fit(near, np.zeros(40))
+    model.partial_fit(rng.normal(size=(400, 1)), np.zeros(400))  # learned records do not count
+    model.predict(rng.normal(size=(400, 1)))  # and predict does not change the model
+    assert (model.principal_.components.points > 50).any()
+    model.note_classified(rng.normal(size=(60, 1)))
+    before = model.principal_.components.last_used
+    model.save(tmp_path / "model")
+    model = load(tmp_path / "model")
+    assert model.principal_.n_classified == 60
+    assert np.array_equal(model.principal_.components.last_used, before)
+    model.note_classified(np.vstack([far[:1], near]))  # one record uses it, 40 do not
+    assert (model.principal_.components.points > 50).any()
+    assert model.predict([[99.0]]) == [1]
+    model.note_classified(rng.normal(size=(60, 1)))
+    assert (model.principal_.components.points > 50).any()  # 100 since then
+    model.note_classified(near[:1])
+    assert not (model.principal_.components.points > 50).any()
+    assert model.predict([[99.0]]) == [0]
+    with pytest.raises(ValueError, match="2 features"):
+        model.note_classified([[1.0, 2.0]])
 
 
 def test_memory_is_bounded():

@@ -21,13 +21,17 @@ CASES = {
     "dropped, missed changes alone": {"isolated": "drop", "on_change": "ignore"},
     "pruned": {"pruning": "repeated", "moments": False},
 }
-PAPER_CASES = {"paper": {"tau": 60}, "paper, once": {"pruning": "once", "tau": None}}
+PAPER_CASES = {
+    "paper": {"tau": 60},
+    "paper, learned records count": {"tau": 60, "tau_counts": "learned"},
+    "paper, once": {"pruning": "once", "tau": None},
+}
 
 
 def make_reference(model):
     p = model.get_params()
     names = ("k_floors", "metric", "moments", "isolated", "on_change", "missed_changes", "pruning", "tau")
-    return PlainKAOGINC(*(p[name] for name in names), 2, p["max_vertices"])
+    return PlainKAOGINC(*(p[name] for name in names), 2, p["max_vertices"], p["tau_counts"])
 
 
 MODELS = {name: KAOGINCClassifier(batch_size=SIZE, **changes) for name, changes in CASES.items()} | {
@@ -44,6 +48,11 @@ def test_every_label_equals_that_of_the_reference(name, stream):
         X, y = next(batches)
         if number:
             assert np.array_equal(model.predict(X), reference.predict(X)), f"batch {number}"
+            queries = X[: 7 + number]
+            model.note_classified(queries)
+            if reference.tau_counts == "classified" and reference.tau is not None:
+                reference.note_classified(queries)
+            assert len(model.principal_.components) == len(reference.graph), f"queries {number}"
         model.partial_fit(X, y, classes=[0, 1])
         reference.learn(X, y)
         assert len(model.principal_.components) == len(reference.graph), f"batch {number}"

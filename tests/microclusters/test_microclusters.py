@@ -96,15 +96,17 @@ def test_damaged_arrays_are_rejected(tmp_path):
     path = tmp_path / "model.safetensors"
     MicroClusterClassifier(n_clusters=60).fit(X, y).save(path)
     sound = read_model(path)
-    changes = {
-        "cluster_class": lambda a: a + 9,
-        "cluster_moments": lambda a: -a,
-        "cluster_id": lambda a: a + 10**6,
-        "snapshot": lambda a: a[::-1].copy() * 3,
-        "past_count": lambda a: a[:-1],
-        "state": lambda a: a * 0,
-    }
-    for name, change in changes.items():
+    changes = [
+        ("cluster_class", lambda a: a + 9),
+        ("cluster_moments", lambda a: -a),
+        ("cluster_id", lambda a: a + 10**6),
+        ("snapshot", lambda a: a[::-1].copy() * 3),
+        ("past_count", lambda a: a[:-1]),
+        ("state", lambda a: a * 0),
+        ("state", lambda a: np.append(a[:2], [2**63 - 1, a[3]])),
+        ("state", lambda a: np.append([2**63 - 1], a[1:])),
+    ]
+    for name, change in changes:
         damaged = sound.arrays | {name: change(sound.arrays[name])}
         write_model(path, kind=sound.kind, version=sound.version, metadata=sound.metadata, arrays=damaged)
         with pytest.raises(ModelFileError):

@@ -56,7 +56,7 @@ def test_probabilities_equal_those_of_the_reference(case):
         class_floor=case["floor"],
         label_delay=case["delay"],
         categorical=categorical,
-        seed=case["seed"],
+        random_state=case["seed"],
     )
     model.partial_fit(X, y, classes=range(case["classes"]))
     plain = Levels(
@@ -135,7 +135,7 @@ def test_the_result_of_a_record_does_not_depend_on_its_batch(budget):
 
 def test_learning_by_rows_equals_learning_at_once():
     X, y = stream(4, 700, 5, 3)
-    at_once = LocustClassifier(level_size=64, label_delay=100).fit(X, y)
+    at_once = LocustClassifier(level_size=64, label_delay=100, calibrate=False).fit(X, y)
     by_rows = LocustClassifier(level_size=64, label_delay=100)
     for x, c in zip(X, y, strict=True):
         by_rows.partial_fit(x[None], [c], classes=[0, 1, 2])

@@ -45,7 +45,7 @@ class ChunkEnsemble(SaveableMetaClassifier, abstract=True):
     # -- learning ----------------------------------------------------------------------------------------------------
 
     def check_parameters(self) -> None:
-        """Check the estimator, the seed and the size of chunks."""
+        """Check the estimator and the size of chunks."""
         super().check_parameters()
         check_int("chunk_size", self.chunk_size, 1)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Self
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from anystream.anytime.answer import BatchResult
 from anystream.anytime.budget import Budget
 from anystream.drift.ensemble_members import Member
+from anystream.estimators.query_batch import classify_in_portions
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,16 +41,27 @@ class Committee:
         return self
 
     def classify(self, records: NDArray[np.float64], n_classes: int, budget: Budget) -> BatchResult:
-        """Return probabilities, steps and certificates. Every member gets all the steps and its share of the time."""
+        """Return probabilities, steps and certificates. Every member gets all the steps and its share of the time.
+
+        A record is reached if every member has reached it.
+        """
+        return classify_in_portions(records, budget, lambda portion, share: self._vote(portion, n_classes, share))
+
+    def _vote(self, records: NDArray[np.float64], n_classes: int, budget: Budget) -> BatchResult:
         steps, certified = np.zeros(len(records), dtype=np.int64), np.ones(len(records), dtype=np.bool_)
+        reached = np.ones(len(records), dtype=np.bool_)
         active = self.active
         votes = []
         for i, (member, _) in enumerate(active):
-            vote = member.classify(records, n_classes, share_budget(budget, len(active) - i))
+            vote = member.classify(records, n_classes, budget.share(1 / (len(active) - i)))
             np.maximum(steps, vote.steps, out=steps)
             certified &= vote.certified
+            if vote.reached is not None:
+                reached &= vote.reached
+                vote.proba[~vote.reached] = 1.0 / n_classes
             votes.append(vote.proba)
-        return BatchResult(self.average(votes, (len(records), n_classes)), steps, certified)
+        steps[~reached] = 0
+        return BatchResult(self.average(votes, (len(records), n_classes)), steps, certified, reached)
 
     def staged_proba(
         self, records: NDArray[np.float64], n_classes: int, stages: NDArray[np.int64]
@@ -68,11 +79,3 @@ class Committee:
         for vote, (_, weight) in zip(votes, self.active, strict=True):
             total += weight * vote
         return np.asarray(total / total.sum(axis=-1, keepdims=True))
-
-
-def share_budget(budget: Budget, n_left: int) -> Budget:
-    """Return the budget of the next of `n_left` members: all the steps, and its part of the remaining time."""
-    if budget.until is None:
-        return budget
-    now = time.monotonic()
-    return Budget(steps=budget.steps, until=now + max(0.0, budget.until - now) / n_left, stop=budget.stop)

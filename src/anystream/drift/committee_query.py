@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from anystream.anytime.budget import Budget, BudgetLike
 from anystream.anytime.query import Query
-from anystream.drift.committee import Committee, share_budget
+from anystream.drift.committee import Committee
 from anystream.drift.ensemble_members import AnytimeMember
 
 
@@ -66,6 +66,8 @@ class CommitteeQuery(Query):
             raise TypeError(f"state is a {type(state).__name__}; use the `state` of a query of this model")
         opened_at, record, states = state
         active = committee.active
+        if type(opened_at) is not int:
+            raise TypeError(f"state begins with {opened_at!r}; use the `state` of a query of this model")
         if opened_at != n_chunks or len(states) != len(active):
             raise ValueError(
                 f"the query was opened when the model had learned {opened_at} chunks, now it has learned {n_chunks}; "
@@ -82,7 +84,7 @@ class CommitteeQuery(Query):
         limits = Budget.of(budget).start()
         queries = self._member_queries()
         for i, query in enumerate(queries):
-            query.refine(share_budget(limits, len(queries) - i))
+            query.refine(limits.share(1 / (len(queries) - i)))
         return self
 
     @property

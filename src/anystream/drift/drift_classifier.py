@@ -14,6 +14,7 @@ from anystream.anytime.budget import Budget
 from anystream.anytime.query import Query
 from anystream.drift.decided_query import DecidedQuery
 from anystream.estimators.classifier import IncrementalClassifier
+from anystream.estimators.query_batch import classify_in_portions
 
 
 class DriftClassifier(IncrementalClassifier, abstract=True):
@@ -35,7 +36,7 @@ class DriftClassifier(IncrementalClassifier, abstract=True):
 
     def classify_records(self, records: NDArray[np.float64], budget: Budget) -> BatchResult:
         """Return the probabilities with 0 steps, all certified."""
-        return without_steps(self.records_proba(records))
+        return classify_in_portions(records, budget, lambda portion, _: without_steps(self.records_proba(portion)))
 
     def staged_proba(self, records: NDArray[np.float64], stages: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
         """Yield the same probabilities for every stage."""

@@ -35,8 +35,8 @@ class DynamicWeightedMajority(SaveableMetaClassifier):
         Number of records from one change of weights and experts to the next; p in [1]_.
     max_experts : int, default=50
         Maximum number of experts; beyond it, a new one replaces the one of lowest weight.
-    seed : int, default=0
-        Seeds experts that have a `random_state` or `seed` of None.
+    random_state : int, RandomState or None, default=0
+        Seeds experts whose own `random_state` or `seed` is None.
 
     Attributes
     ----------
@@ -53,6 +53,8 @@ class DynamicWeightedMajority(SaveableMetaClassifier):
 
     Notes
     -----
+    There is no `merge`: weights count errors on one stream and mean nothing beside those of another.
+
     The paper [1]_ does not bound the number of experts; `max_experts` does. Its weights only rank the classes; here
     their shares are the probabilities. An expert that can only learn the classes of its first call (as most of
     scikit-learn's) is removed at the first record of another class, and a new one is added if none is left.
@@ -83,14 +85,14 @@ class DynamicWeightedMajority(SaveableMetaClassifier):
         theta: float = 0.01,
         period: int = 10,
         max_experts: int = 50,
-        seed: int = 0,
+        random_state: Any = 0,
     ) -> None:
         self.estimator = estimator
         self.beta = beta
         self.theta = theta
         self.period = period
         self.max_experts = max_experts
-        self.seed = seed
+        self.random_state = random_state
 
     # -- learning ----------------------------------------------------------------------------------------------------
 

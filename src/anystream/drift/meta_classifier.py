@@ -9,15 +9,14 @@ from typing import Any, ClassVar
 from anystream.drift.drift_classifier import DriftClassifier
 from anystream.drift.ensemble_members import Member, allows_nan, new_member
 from anystream.drift.estimator_json import ensemble_parameters_from_json, ensemble_parameters_to_json
-from anystream.estimators.parameters import check_int
 from anystream.estimators.saving import SaveableMixin
 
 
 class MetaClassifier(DriftClassifier, abstract=True):
-    """Classifier with the constructor parameters `estimator`, whose clones are its members, and `seed`."""
+    """Classifier with the constructor parameters `estimator`, whose clones are its members, and `random_state`."""
 
     estimator: Any
-    seed: int
+    random_state: Any
 
     needs_partial_fit: ClassVar[bool] = False
     """Whether members learn further records after the first ones."""
@@ -27,8 +26,7 @@ class MetaClassifier(DriftClassifier, abstract=True):
         """Return the estimator that is used if the parameter is None. It must accept missing values."""
 
     def check_parameters(self) -> None:
-        """Check the estimator and the seed."""
-        check_int("seed", self.seed)
+        """Check the estimator."""
         estimator = self.estimator
         if estimator is None:
             return
@@ -47,7 +45,7 @@ class MetaClassifier(DriftClassifier, abstract=True):
     def new_member(self, n_created: int) -> Member:
         """Return an unfitted member; `n_created` members or chunks came before it."""
         estimator = self.default_estimator() if self.estimator is None else self.estimator
-        return new_member(estimator, self.seed + n_created)
+        return new_member(estimator, self.seed_ + n_created)
 
 
 class SaveableMetaClassifier(SaveableMixin, MetaClassifier, abstract=True):

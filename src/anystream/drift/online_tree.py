@@ -55,6 +55,8 @@ class OnlineTree2(SaveableMixin, DriftClassifier):
 
     Notes
     -----
+    There is no `merge`: two trees split on different features, and the records above their leaves are gone.
+
     Probabilities: class shares of the leaf's window, or of the records of its parent if it is empty. A missing value
     goes right.
 

@@ -32,8 +32,8 @@ class ResetOnDrift(MetaClassifier):
     keep : int, default=50
         Number of the newest records on which the classifier is trained again: about as many as the detector needs to
         detect a change.
-    seed : int, default=0
-        Seeds a classifier that has a `random_state` or `seed` of None.
+    random_state : int, RandomState or None, default=0
+        Seeds a classifier whose own `random_state` or `seed` is None.
 
     Attributes
     ----------
@@ -48,7 +48,8 @@ class ResetOnDrift(MetaClassifier):
 
     Notes
     -----
-    There is no `save`: a model file stores no code and therefore none of river's detectors. Pickle the model instead.
+    There is no `merge`: at most one of several models is in the concept of now, and none knows which. There is no
+    `save`: a model file stores no code and therefore none of river's detectors. Pickle the model instead.
 
     Examples
     --------
@@ -62,12 +63,12 @@ class ResetOnDrift(MetaClassifier):
     needs_partial_fit: ClassVar[bool] = True
 
     def __init__(
-        self, estimator: Any = None, *, detector: DriftDetector | str = "ADWIN", keep: int = 50, seed: int = 0
+        self, estimator: Any = None, *, detector: DriftDetector | str = "ADWIN", keep: int = 50, random_state: Any = 0
     ) -> None:
         self.estimator = estimator
         self.detector = detector
         self.keep = keep
-        self.seed = seed
+        self.random_state = random_state
 
     # -- learning ----------------------------------------------------------------------------------------------------
 

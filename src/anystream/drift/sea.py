@@ -33,8 +33,8 @@ class SEAEnsemble(ChunkEnsemble):
         the fewest correct predictions on that chunk, which saves a chunk of delay.
     chunk_size : int, default=100
         Records of a chunk.
-    seed : int, default=0
-        Seeds members that have a `random_state` or `seed` of None.
+    random_state : int, RandomState or None, default=0
+        Seeds members whose own `random_state` or `seed` is None.
 
     Attributes
     ----------
@@ -55,6 +55,8 @@ class SEAEnsemble(ChunkEnsemble):
     Quality of a member on a chunk [1]_: the sum over its records, with P1 and P2 the two largest shares of the votes,
     PC that of the true class and PT that of the class which the evaluated member predicts, of 1 - |P1 - P2| if member
     and ensemble are right, 1 - |P1 - PC| if the member alone is right, and -(1 - |PC - PT|) if the member is wrong.
+
+    There is no `merge`: members are not weighted and no records are kept to judge the members of several models by.
 
     `SEAEnsemble.street_kim` is the algorithm as published. A new label gets its first votes from members that were
     trained on it: members do not learn further records.
@@ -82,13 +84,13 @@ class SEAEnsemble(ChunkEnsemble):
         capacity: int = 5,
         rule: str = "worst",
         chunk_size: int = 100,
-        seed: int = 0,
+        random_state: Any = 0,
     ) -> None:
         self.estimator = estimator
         self.capacity = capacity
         self.rule = rule
         self.chunk_size = chunk_size
-        self.seed = seed
+        self.random_state = random_state
 
     @classmethod
     def street_kim(cls, **changes: Any) -> SEAEnsemble:

@@ -19,9 +19,9 @@ from anystream.drift.committee_query import CommitteeQuery
 from anystream.drift.ensemble_members import Member
 from anystream.drift.ensemble_members.file import restore_members
 from anystream.estimators.merging import MergeableMixin
-from anystream.estimators.parameters import check_int
+from anystream.estimators.parameters import check_choice, check_int
 from anystream.estimators.saving import ModelState
-from anystream.model_file import ArraySpec, ModelFile, ModelFileError
+from anystream.model_file import ArraySpec, ModelFile, ModelFileError, require_metadata
 
 
 class WCEA(MergeableMixin, ChunkEnsemble):
@@ -35,7 +35,10 @@ class WCEA(MergeableMixin, ChunkEnsemble):
     estimator : classifier, optional
         Trained on each chunk. Default: an entropy decision tree with at least 3 records in a leaf.
     capacity : int, default=12
-        Maximum number of members; K in [1]_. The newest stays, and with it the best of the others.
+        Maximum number of members; K in [1]_.
+    keep : {"newest", "best"}, default="newest"
+        Which members stay when there are more: the newest, and with it the best of the others, or the best of all, as
+        printed in [1]_. A new member is weighted by cross-validation on less than its chunk and often seems the worst.
     chunk_size : int, default=100
         Records of a chunk. Larger chunks give better members, smaller ones follow a drift sooner.
     folds : int, default=5
@@ -43,8 +46,8 @@ class WCEA(MergeableMixin, ChunkEnsemble):
     budget : int, default=200
         Steps per record for calls without a budget of their own, and for the computation of weights. It has an effect
         on anytime members only; others take no steps.
-    seed : int, default=0
-        Seeds members that have a `random_state` or `seed` of None.
+    random_state : int, RandomState or None, default=0
+        Seeds members whose own `random_state` or `seed` is None.
 
     Attributes
     ----------
@@ -55,14 +58,14 @@ class WCEA(MergeableMixin, ChunkEnsemble):
     n_chunks_ : int
         Chunks learned.
     committee_ : Committee
-        The members and their weights, the newest first.
+        The members and their weights, the newest first; the newest itself may be missing under ``keep="best"``.
 
     Notes
     -----
     On the newest chunk of class shares p(c), with f_i(c | x) the probability that member i gives to the true class:
     w_i = MSE_r - MSE_i, MSE_i = mean (1 - f_i(c | x))^2, MSE_r = sum_c p(c) (1 - p(c))^2 (Eq. 6-8 of [1]_). Members
-    with w_i <= 0 do not vote; if no other is left, the newest decides alone. Probabilities are the weighted mean of
-    those of the members that vote.
+    with w_i <= 0 do not vote; if no other is left, the newest that is kept decides alone. Probabilities are the
+    weighted mean of those of the members that vote.
 
     A step is one step of every member that votes, so its cost grows with their number. Under a deadline each gets an
     equal share of the time. `predict` may run in many threads while one learns.
@@ -96,24 +99,26 @@ class WCEA(MergeableMixin, ChunkEnsemble):
     """
 
     kind: ClassVar[str] = "wcea"
-    file_version: ClassVar[int] = 2
+    file_version: ClassVar[int] = 3
 
     def __init__(
         self,
         estimator: Any = None,
         *,
         capacity: int = 12,
+        keep: str = "newest",
         chunk_size: int = 100,
         folds: int = 5,
         budget: int = 200,
-        seed: int = 0,
+        random_state: Any = 0,
     ) -> None:
         self.estimator = estimator
         self.capacity = capacity
+        self.keep = keep
         self.chunk_size = chunk_size
         self.folds = folds
         self.budget = budget
-        self.seed = seed
+        self.random_state = random_state
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
@@ -125,6 +130,7 @@ class WCEA(MergeableMixin, ChunkEnsemble):
         """Check all parameters."""
         super().check_parameters()
         check_int("capacity", self.capacity, 1)
+        check_choice("keep", self.keep, ("newest", "best"))
         check_int("folds", self.folds, 2)
         check_int("budget", self.budget)
 
@@ -133,6 +139,7 @@ class WCEA(MergeableMixin, ChunkEnsemble):
         super().reset(n_features)
         self.committee_ = Committee()
         self._newest_chunk = (np.zeros((0, n_features)), np.zeros(0, dtype=np.int32))
+        self._newest_kept = True
 
     def set_provisional(self, member: Member) -> None:
         """Make a committee of the provisional member."""
@@ -153,10 +160,14 @@ class WCEA(MergeableMixin, ChunkEnsemble):
         losses = [self._cross_validated_loss(records, numbers, n_classes, random_loss)]
         losses += [float(self._losses(member, records, numbers, n_classes).mean()) for member in older]
         weights = random_loss - np.array(losses)
-        kept = [0, *sorted(1 + np.argsort(-weights[1:], kind="stable")[: self.capacity - 1])]
+        if self.keep == "best":
+            kept = sorted(np.argsort(-weights, kind="stable")[: self.capacity].tolist())
+        else:
+            kept = [0, *sorted((1 + np.argsort(-weights[1:], kind="stable")[: self.capacity - 1]).tolist())]
         members = [newest, *older]
         self.committee_ = Committee(tuple(members[i] for i in kept), weights[kept])
         self._newest_chunk = records, numbers
+        self._newest_kept = kept[0] == 0
 
     def _losses(
         self, member: Member, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int
@@ -192,7 +203,11 @@ class WCEA(MergeableMixin, ChunkEnsemble):
         learned = [(model, numbers) for model, numbers in zip(models, class_maps, strict=True) if model.n_chunks_]
         if learned:
             self.n_chunks_ = max(model.n_chunks_ for model, _ in learned)
-            older = [m.renumber(numbers) for model, numbers in learned for m in model.committee_.members[1:]]
+            older = [
+                member.renumber(numbers)
+                for model, numbers in learned
+                for member in model.committee_.members[int(model._newest_kept) :]
+            ]
             records = stack_records(model._newest_chunk[0] for model, _ in learned)
             newest = np.concatenate([numbers[model._newest_chunk[1]] for model, numbers in learned])
             self._add_member(older, records, newest, n_classes)
@@ -218,7 +233,7 @@ class WCEA(MergeableMixin, ChunkEnsemble):
     def resume_query(self, state: Any) -> Query:
         """Resume a query of each anytime member."""
         if isinstance(state, tuple) and len(state) == 3:
-            self.check_record(self.validate_record(state[1]))
+            state = (state[0], self.check_record(self.validate_record(state[1])), state[2])
         return CommitteeQuery.resume(self.classes_, self.committee_, self.n_chunks_, state)
 
     def records_proba(self, records: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -240,7 +255,7 @@ class WCEA(MergeableMixin, ChunkEnsemble):
             "newest_records": pad_columns(records, self.n_features_in_),
             "newest_numbers": numbers,
         }
-        return ModelState(metadata, arrays)
+        return ModelState(metadata | {"newest_kept": self._newest_kept}, arrays)
 
     def restore_state(self, file: ModelFile, *, mapped: bool) -> None:
         """Restore members, weights, the newest chunk, pending records and counters."""
@@ -256,5 +271,6 @@ class WCEA(MergeableMixin, ChunkEnsemble):
             raise ModelFileError(f"{file.path}: has {len(members)} members; save the model again")
         if np.isinf(arrays["newest_records"]).any():
             raise ModelFileError(f"{file.path}: a record holds an infinite value; save the model again")
+        self._newest_kept = require_metadata(file, "newest_kept", bool)
         self.committee_ = Committee(members, arrays["weights"].copy())
         self._newest_chunk = arrays["newest_records"].copy(), arrays["newest_numbers"].copy()

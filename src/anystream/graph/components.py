@@ -45,6 +45,10 @@ class Components:
     last_used: Counts
     transferred: Mask
 
+    def class_numbers(self) -> Numbers:
+        """Return the class number of each vertex."""
+        return self.label[self.owner]
+
     @classmethod
     def empty(cls, n_features: int) -> Components:
         """Return no components, of records with `n_features` features."""

@@ -41,7 +41,7 @@ _STREAM_SPECS = {
     "view_errors": ArraySpec("float64", ("views",), low=0.0, finite=True),
     "recent_errors": ArraySpec("float64", ("recent",), low=0.0, high=1.0),
     "balances": ArraySpec("float64", (2, 2), finite=True),
-    "learned": ArraySpec("int64", (2,), low=0, high=_MAX_NUMBER),
+    "counted": ArraySpec("int64", (3,), low=0, high=_MAX_NUMBER),
 }
 
 
@@ -68,7 +68,7 @@ def dump_stream(principal: PrincipalGraph, open_batch: Batch) -> dict[str, NDArr
         "view_errors": principal.selection.errors,
         "recent_errors": np.array(principal.recent_errors, dtype=np.float64),
         "balances": np.array(balances),
-        "learned": np.array([principal.n_batches, principal.n_records], dtype=np.int64),
+        "counted": np.array([principal.n_batches, principal.n_records, principal.n_classified], dtype=np.int64),
     }
 
 
@@ -87,7 +87,6 @@ def read_stream(file: ModelFile, n_features: int, n_classes: int, recipe: Stream
     if np.isinf(arrays["open_points"]).any():
         raise ModelFileError(f"{file.path}: a record holds an infinite value; save the model again")
     transferred, older = (Balance(advantage, disagreements) for advantage, disagreements in arrays["balances"].tolist())
-    n_batches, n_records = arrays["learned"].tolist()
     principal = PrincipalGraph(
         _restore_components(file, arrays),
         Metric(*(np.array(arrays[f"metric_{name}"]) for name in Metric.__slots__)),
@@ -95,8 +94,7 @@ def read_stream(file: ModelFile, n_features: int, n_classes: int, recipe: Stream
         tuple(arrays["recent_errors"].tolist()),
         transferred,
         older,
-        n_batches,
-        n_records,
+        *arrays["counted"].tolist(),
     )
     return principal, Batch(np.array(arrays["open_points"]), np.array(arrays["open_labels"]), n_classes)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,8 @@ class GraphClassifier(MergeableMixin, SaveableMixin, TrainedClassifier, abstract
         """Open a native query and repeat its steps."""
         record, steps = unpack_state(state)
         native = self.graph_.query(record)
-        native.refine(steps)
+        if native.refine(steps) != steps:
+            raise ValueError(f"not the state of a query of this model: it has {steps} steps, the graph allows fewer")
         return GraphQuery(self.classes_, native)
 
     # -- copies ------------------------------------------------------------------------------------------------------
@@ -75,7 +76,7 @@ class GraphClassifier(MergeableMixin, SaveableMixin, TrainedClassifier, abstract
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        state = cast("dict[str, Any]", super().__getstate__())
+        state = super().__getstate__()
         return {name: value for name, value in state.items() if name not in self.derived_attributes}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

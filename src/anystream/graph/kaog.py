@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from anystream.estimators.labels import class_shares
 from anystream.estimators.parameters import check_int
 from anystream.estimators.saving import ModelState
 from anystream.graph.components import Components, build_components
@@ -150,6 +151,10 @@ class KAOGClassifier(GraphClassifier):
     def memory_bytes_(self) -> int:
         """Bytes that the model holds in memory."""
         return self.components_.nbytes + self.graph_.own_bytes
+
+    def prior_proba(self) -> NDArray[np.float64]:
+        """Return the shares of the classes among the vertices."""
+        return class_shares(self.components_.class_numbers(), len(self.classes_))
 
     # -- saving ------------------------------------------------------------------------------------------------------
 

@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from anystream.estimators.classifier import IncrementalClassifier
+from anystream.estimators.draft import draft_of
+from anystream.estimators.labels import class_shares
 from anystream.estimators.saving import ModelState
 from anystream.graph.batch import Batch
 from anystream.graph.file import dump_stream, name_damaged_file, read_stream
 from anystream.graph.graph_classifier import GraphClassifier
-from anystream.graph.learning import learn_batch
+from anystream.graph.learning import count_classified, learn_batch
 from anystream.graph.native_graph import PrincipalIndex
 from anystream.graph.principal import PrincipalGraph, merge_graphs
 from anystream.graph.recipe import StreamRecipe
@@ -54,7 +57,8 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
     on_change : {"relabel", "restart", "ignore"}, default="relabel"
         What to do when the error of a batch exceeds the mean of the last 20 by 3 standard deviations. ``"relabel"``:
         old components get the label that the batch suggests, and are dropped if that label is uncertain, or if the
-        batch alone classifies better. ``"restart"``: all old components are dropped. ``"ignore"``: nothing.
+        batch alone classifies better; nothing is done if the unchanged components are clearly better than both on the
+        batch: a false alarm. ``"restart"``: all old components are dropped. ``"ignore"``: nothing.
     missed_changes : bool, default=True
         Whether older components are dropped when those of the last five batches alone have classified better for long
         enough.
@@ -63,6 +67,9 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
         are none, or in one pass.
     tau : int, optional
         Components that none of the last tau classified records has used are dropped [1]_. None: never for this reason.
+    tau_counts : {"learned", "classified"}, default="learned"
+        Which records count for tau: labelled ones, each before it is learned, or, as printed in [1]_, those that were
+        classified. Classifying never changes a model: `note_classified` tells it about them.
     budget : int, default=4096
         Steps per record for calls without a budget of their own. A step compares one vertex.
     n_jobs : int, optional
@@ -97,8 +104,8 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
     Anytime behaviour, missing values and ties are as in `KAOGClassifier`. While the moments classify, no steps are
     needed.
 
-    Where we depart from [1]_ even in `paper`: a classification that counts for tau is that of a labelled record before
-    it is learned, because classifying never changes a model.
+    A component takes part in the classification of a record if one of its vertices is among the record's K_a nearest,
+    at an unlimited budget.
 
     References
     ----------
@@ -121,7 +128,7 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
     """
 
     kind: ClassVar[str] = "kaoginc"
-    file_version: ClassVar[int] = 2
+    file_version: ClassVar[int] = 3
     derived_attributes: ClassVar[tuple[str, ...]] = ("graph_", "_index")
 
     principal_: PrincipalGraph
@@ -142,6 +149,7 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
         missed_changes: bool = True,
         pruning: str | None = None,
         tau: int | None = None,
+        tau_counts: str = "learned",
         budget: int = 4096,
         n_jobs: int | None = None,
     ) -> None:
@@ -156,12 +164,16 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
         self.missed_changes = missed_changes
         self.pruning = pruning
         self.tau = tau
+        self.tau_counts = tau_counts
         self.budget = budget
         self.n_jobs = n_jobs
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
         """Return KAOGINC as published [1]_: pruning by error, repeated until nothing is dropped, and tau = 300.
+
+        Call `note_classified` with the records that you classify, or let `run_interleaved`, `run_prequential` or a
+        learner of the engine do it: without it no component is forgotten because of tau.
 
         Parameters
         ----------
@@ -177,6 +189,7 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
             "missed_changes": False,
             "pruning": "repeated",
             "tau": 300,
+            "tau_counts": "classified",
         }
         return cls(**(published | changes))
 
@@ -207,6 +220,7 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
             missed_changes=self.missed_changes,
             pruning=self.pruning,
             tau=self.tau,
+            tau_counts=self.tau_counts,
             budget=self.budget,
             n_jobs=self.n_jobs,
         )
@@ -231,6 +245,28 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
         graph = index.with_open_batch(rest, principal, recipe)
         self.principal_, self.open_batch_, self._index = principal, rest, index
         self.graph_ = graph
+
+    def note_classified(self, X: ArrayLike) -> Self:
+        """Count records as classified: components that none of the last `tau` of them used are dropped.
+
+        Without effect unless `tau` is set and `tau_counts` is ``"classified"``. All records count as classified before
+        any component is dropped, as the test batches Y_t of [1]_.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_records, n_features)
+            Records that were classified, in order.
+        """
+        check_is_fitted(self)
+        records, recipe = self.validate_records(X), self._recipe()
+        if recipe.tau is None or recipe.tau_counts == "learned":
+            return self
+        with draft_of(self) as draft:
+            n_before = len(draft.principal_.components)
+            draft.principal_ = count_classified(draft.principal_, records, recipe)
+            if len(draft.principal_.components) < n_before:
+                draft.rebuild_graph()
+        return self
 
     def add_features(self, n_features: int) -> None:
         """Add features that are missing in all vertices and in the open batch."""
@@ -269,6 +305,12 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
     def proba_one(self, record: NDArray[np.float64]) -> list[float]:
         """Return probabilities without the cost of a batch."""
         return self.graph_.proba_one(record, self.budget)
+
+    def prior_proba(self) -> NDArray[np.float64]:
+        """Return the shares of the classes among the vertices."""
+        return class_shares(
+            np.concatenate([self.principal_.components.class_numbers(), self.open_batch_.labels]), len(self.classes_)
+        )
 
     # -- saving ------------------------------------------------------------------------------------------------------
 

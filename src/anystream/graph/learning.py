@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from anystream.graph.array_types import Counts, Mask
+from anystream.graph.array_types import Counts, Floats, Mask
 from anystream.graph.batch import Batch
 from anystream.graph.change import (
     MAX_RECENT_ERRORS,
@@ -30,6 +30,8 @@ RECENT_DEVIATIONS = 2.0
 """Standard deviations by which the recent components must be better for the older ones to be dropped."""
 TRANSFERRED_DEVIATIONS = 1.0
 """The same for components that were transferred at a change."""
+FALSE_ALARM_DEVIATIONS = 2.0
+"""Standard deviations by which the unchanged components must be better for a change to be a false alarm."""
 
 
 def learn_batch(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> PrincipalGraph:
@@ -56,11 +58,12 @@ def _revise(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> Princi
     error = 1.0 - float(correct[graph.selection.best_index].mean())
     recent_errors = graph.recent_errors
     graph = replace(graph, selection=graph.selection.observe(1.0 - correct.mean(axis=1)))
-    if recipe.tau is not None:
-        graph = _forget_unused(graph, batch, recipe, recipe.tau)
+    if recipe.tau is not None and recipe.tau_counts == "learned":
+        graph = _forget_unused(graph, batch.points, recipe, recipe.tau)
     if recipe.on_change != "ignore" and is_change(error, recent_errors, len(batch)):
-        graph = _relabel(graph, batch, recipe) if recipe.on_change == "relabel" else _drop_all(graph)
-        return replace(graph, recent_errors=(), transferred=NO_BALANCE, older=NO_BALANCE)
+        changed = _relabel(graph, batch, recipe) if recipe.on_change == "relabel" else _drop_all(graph)
+        if changed is not None:
+            return replace(changed, recent_errors=(), transferred=NO_BALANCE, older=NO_BALANCE)
     graph = replace(graph, recent_errors=(*recent_errors, error)[-MAX_RECENT_ERRORS:])
     if recipe.pruning is not None:
         graph = _prune(graph, batch, recipe, repeated=recipe.pruning == "repeated")
@@ -121,17 +124,24 @@ def _mostly_wrong(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe, min
 # -- the rules of the paper ------------------------------------------------------------------------------------------
 
 
-def _forget_unused(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe, tau: int) -> PrincipalGraph:
-    """Drop the components that none of the last `tau` classifications has used."""
-    components = graph.components
-    nearest = _find_nearest(graph, components, batch, recipe, components.max_k(1))
+def count_classified(graph: PrincipalGraph, points: Floats, recipe: StreamRecipe) -> PrincipalGraph:
+    """Return the graph after these records were classified, without the components that tau drops."""
+    if recipe.tau is not None and len(graph.components):
+        graph = _forget_unused(graph, points, recipe, recipe.tau)
+    return replace(graph, n_classified=graph.n_classified + len(points))
+
+
+def _forget_unused(graph: PrincipalGraph, points: Floats, recipe: StreamRecipe, tau: int) -> PrincipalGraph:
+    """Drop the components that none of the last `tau` records that count has used; `points` are the newest of them."""
+    components, counted = graph.components, graph.n_counted(recipe)
+    nearest = components.find_nearest(points, graph.scale(recipe), components.max_k(1), recipe.components.threads)
     owner = components.owner[nearest]
     used = np.arange(1, nearest.shape[1] + 1) <= components.k[owner]
     last_used = components.last_used.copy()
-    number = np.broadcast_to(graph.n_records + 1 + np.arange(len(nearest))[:, np.newaxis], owner.shape)
+    number = np.broadcast_to(counted + 1 + np.arange(len(nearest))[:, np.newaxis], owner.shape)
     np.maximum.at(last_used, owner[used], number[used])
     graph = replace(graph, components=replace(components, last_used=last_used))
-    return graph.select(graph.n_records + len(nearest) - last_used <= tau)
+    return graph.select(counted + len(nearest) - last_used <= tau)
 
 
 def _prune(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe, *, repeated: bool) -> PrincipalGraph:
@@ -153,17 +163,28 @@ def _drop_all(graph: PrincipalGraph) -> PrincipalGraph:
     return graph.select(np.zeros(len(graph.components), np.bool_))
 
 
-def _relabel(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> PrincipalGraph:
-    """Transfer the components to the new concept, or drop all of them if the batch alone classifies better."""
+def _relabel(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> PrincipalGraph | None:
+    """Transfer the components to the new concept, or drop all of them if the batch alone classifies better.
+
+    None if the unchanged components classify clearly better than either: a false alarm.
+    """
     with_old = alone = 0
+    over_transfer = over_drop = NO_BALANCE  # what the unchanged components have over each
     for learned, tested in split_in_halves(len(batch)):
         if len(learned) == 0 or len(tested) == 0:
             continue
         half, rest = batch.select(learned), batch.select(tested)
         new = graph.batch_components(half, graph.scale(recipe), recipe)
         old = _transfer(graph, half, recipe)
-        alone += int(_correct(graph, new, rest, recipe).sum())
-        with_old += int(_correct(graph, old.concatenate(new), rest, recipe).sum())
+        dropped = _correct(graph, new, rest, recipe)
+        transferred = _correct(graph, old.concatenate(new), rest, recipe)
+        unchanged = _correct(graph, graph.components.concatenate(new), rest, recipe)
+        alone += int(dropped.sum())
+        with_old += int(transferred.sum())
+        over_drop = over_drop.observe(dropped, unchanged, decay=1.0)
+        over_transfer = over_transfer.observe(transferred, unchanged, decay=1.0)
+    if (over_drop if with_old < alone else over_transfer).exceeds(FALSE_ALARM_DEVIATIONS):
+        return None
     if with_old < alone:
         return _drop_all(graph)
     return replace(graph, components=_transfer(graph, batch, recipe))

@@ -38,6 +38,8 @@ class PrincipalGraph:
         The whole graph compared with the components built since the last change, and with those of the last batches.
     n_batches, n_records : int
         Number of batches and records learned so far.
+    n_classified : int
+        Number of records that `count_classified` has counted.
     """
 
     components: Components
@@ -48,11 +50,16 @@ class PrincipalGraph:
     older: Balance = NO_BALANCE
     n_batches: int = 0
     n_records: int = 0
+    n_classified: int = 0
 
     @classmethod
     def empty(cls, n_features: int, views: tuple[View, ...]) -> PrincipalGraph:
         """Return the graph before the first batch."""
         return cls(Components.empty(n_features), Metric.empty(n_features), ViewSelection.start(views))
+
+    def n_counted(self, recipe: StreamRecipe) -> int:
+        """Return the number of records so far of those that count for tau."""
+        return self.n_classified if recipe.tau_counts == "classified" else self.n_records
 
     def scale(self, recipe: StreamRecipe, view: View | None = None) -> Floats:
         """Return the factors of the features in distances, for one view or, by default, the best view of the graph."""
@@ -70,7 +77,7 @@ class PrincipalGraph:
             scale,
             recipe.components,
             batch_number=self.n_batches,
-            record_number=self.n_records,
+            record_number=self.n_counted(recipe),
         )
 
     def moments(self, n_classes: int) -> Moments:
@@ -109,7 +116,7 @@ def merge_graphs(
         Views and the maximum number of vertices.
     """
     n_batches = max(graph.n_batches for graph in graphs)
-    n_records = max(graph.n_records for graph in graphs)
+    n_counted = max(graph.n_counted(recipe) for graph in graphs)
     components = Components.empty(graphs[0].components.points.shape[1])
     for graph, class_map in zip(graphs, class_maps, strict=True):
         c = graph.components
@@ -117,7 +124,7 @@ def merge_graphs(
             c,
             label=class_map[c.label],
             batch_number=c.batch_number + (n_batches - graph.n_batches),
-            last_used=c.last_used + (n_records - graph.n_records),
+            last_used=c.last_used + (n_counted - graph.n_counted(recipe)),
         )
         components = components.concatenate(shifted)
     metric, errors = graphs[0].metric, graphs[0].selection.errors
@@ -128,5 +135,6 @@ def merge_graphs(
         metric,
         ViewSelection(recipe.views, errors),
         n_batches=n_batches,
-        n_records=n_records,
+        n_records=max(graph.n_records for graph in graphs),
+        n_classified=max(graph.n_classified for graph in graphs),
     )

@@ -50,7 +50,7 @@ class StreamRecipe:
         Records per batch, and the maximum number of vertices.
     components : ComponentRecipe
         How the graph of a batch is built.
-    metric, on_change, missed_changes, pruning, tau
+    metric, on_change, missed_changes, pruning, tau, tau_counts
         As in `KAOGINCClassifier`.
     views : tuple of View
         The ways to classify among which the model selects.
@@ -64,6 +64,7 @@ class StreamRecipe:
     missed_changes: bool
     pruning: str | None
     tau: int | None
+    tau_counts: str
     views: tuple[View, ...]
 
     @classmethod
@@ -93,6 +94,7 @@ def _resolve(
     missed_changes: object,
     pruning: object,
     tau: object,
+    tau_counts: object,
     budget: object,
     n_jobs: object,
 ) -> StreamRecipe:
@@ -111,6 +113,7 @@ def _resolve(
         check_choice("missed_changes", missed_changes, (True, False)),
         check_choice("pruning", pruning, (None, "repeated", "once")),
         None if tau is None else check_int("tau", tau, 1),
+        check_choice("tau_counts", tau_counts, ("learned", "classified")),
         list_views(
             _check_floors(k_floors),
             weighted=metric_name == "weighted",

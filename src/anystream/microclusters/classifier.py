@@ -37,6 +37,11 @@ class MicroClusterClassifier(StreamClassifier):
         One point in this many evaluates the horizons, and is learned when one is chosen.
     standardise : bool, default=True
         Divide features by their standard deviations over the stream so far.
+    calibrate : bool, default=True
+        Whether `fit` calibrates probabilities: a power and a floor for each number of steps are fitted to the log loss
+        of a quarter of the records, which a second model of the others classifies. The order of the classes stays.
+        False keeps the raw values; so does a model that starts with `partial_fit` or has fewer than 117 records. It may
+        be changed by `set_params` after `fit`.
     budget : int, default=1000
         Clusters compared per record for calls without a budget of their own.
     n_jobs : int, optional
@@ -50,11 +55,14 @@ class MicroClusterClassifier(StreamClassifier):
         Features of a record.
     model_ : anystream._native.MicroClusters
         The clusters.
+    calibration_ : anystream.estimators.calibration.Calibration or None
+        The calibration, as `fit` found it: learning on leaves it as it is, `merge` takes that of the first model.
 
     Notes
     -----
     Missing values (NaN) are left out of moments and distances. Probabilities are the inverse squared distances to the
-    nearest cluster of each class, normalised to sum to 1; before the first step they are the shares of the classes.
+    nearest cluster of each class, normalised to sum to 1 and then calibrated; before the first step they are the shares
+    of the classes.
 
     Departures from [1]_: a tenth of the clusters is evicted at once; there is one horizon, not a majority of several;
     scales are learned from the stream.
@@ -90,6 +98,7 @@ class MicroClusterClassifier(StreamClassifier):
         choose_every: int = 2000,
         hold_back: int = 16,
         standardise: bool = True,
+        calibrate: bool = True,
         budget: int = 1000,
         n_jobs: int | None = None,
     ) -> None:
@@ -101,6 +110,7 @@ class MicroClusterClassifier(StreamClassifier):
         self.choose_every = choose_every
         self.hold_back = hold_back
         self.standardise = standardise
+        self.calibrate = calibrate
         self.budget = budget
         self.n_jobs = n_jobs
 
@@ -117,6 +127,6 @@ class MicroClusterClassifier(StreamClassifier):
             standardise=bool(self.standardise),
         )
 
-    def query_settings(self) -> Any:
+    def query_settings(self, planned_steps: int | None = None) -> Any:
         """Return the native settings for queries."""
         return _native.MicroClusterQuerySettings()

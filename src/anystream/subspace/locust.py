@@ -61,10 +61,16 @@ class LocustClassifier(LocustBase):
         ends or no sample can change the label.
     max_bytes : int, optional
         Maximum memory. The levels that reach furthest back are dropped until the rest fits.
+    calibrate : bool, default=True
+        Whether `fit` calibrates probabilities: a power and a floor for each number of steps are fitted to the log loss
+        of a quarter of the records, which a second model of the others classifies. The order of the classes stays.
+        False keeps the raw values; so does a model that starts with `partial_fit` or has fewer than 117 records. It may
+        be changed by `set_params` after `fit`.
     budget : int, default=30
         Samples per record for calls without a budget of their own.
-    seed : int, default=0
-        Seed of the samples. They depend on it and on the values of the record alone, not on its position in a batch.
+    random_state : int, RandomState or None, default=0
+        Seed of the samples; None draws one. They depend on it and on the values of the record alone, not on its
+        position in a batch.
     n_jobs : int, optional
         Threads for batches; None or -1 is one per core. Results do not depend on it.
 
@@ -76,6 +82,8 @@ class LocustClassifier(LocustBase):
         Features of a record.
     model_ : anystream._native.LocustLevels
         The levels.
+    calibration_ : anystream.estimators.calibration.Calibration or None
+        The calibration, as `fit` found it: learning on leaves it as it is, `merge` takes that of the first model.
 
     Notes
     -----
@@ -124,8 +132,9 @@ class LocustClassifier(LocustBase):
         max_samples: int = 100,
         confidence: float | None = None,
         max_bytes: int | None = None,
+        calibrate: bool = True,
         budget: int = 30,
-        seed: int = 0,
+        random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.n_levels = n_levels
@@ -142,8 +151,9 @@ class LocustClassifier(LocustBase):
         self.max_samples = max_samples
         self.confidence = confidence
         self.max_bytes = max_bytes
+        self.calibrate = calibrate
         self.budget = budget
-        self.seed = seed
+        self.random_state = random_state
         self.n_jobs = n_jobs
 
     def model_settings(self) -> Any:
@@ -160,11 +170,11 @@ class LocustClassifier(LocustBase):
             class_floor=check_int("class_floor", self.class_floor),
             label_delay=check_int("label_delay", self.label_delay),
             max_bytes=-1 if self.max_bytes is None else check_int("max_bytes", self.max_bytes),
-            seed=check_int("seed", self.seed),
+            seed=self.seed_,
             categorical=self.categorical_columns(),
         )
 
-    def query_settings(self) -> Any:
+    def query_settings(self, planned_steps: int | None = None) -> Any:
         """Return the native settings for queries."""
         return _native.LocustSamplingSettings(
             check_int("max_samples", self.max_samples, 1), error_rate(self.confidence)
@@ -174,9 +184,13 @@ class LocustClassifier(LocustBase):
     def paper(**changes: Any) -> BlockLocustClassifier:
         """Return LOCUST as published [1]_: blocks of 20,000 points, the gini index, plain votes, decay by block.
 
+        The bias follows the number of samples that the budget allows, failed samples vote, and a sample ends without a
+        vote when no point is left (Figure 1 of [1]_). Probabilities are shares of votes, not calibrated.
+
         Parameters
         ----------
         **changes
             Parameters of `BlockLocustClassifier` to change.
         """
-        return BlockLocustClassifier(**changes)
+        published: dict[str, Any] = {"bias": "planned", "failed": "vote", "empty": "end", "calibrate": False}
+        return BlockLocustClassifier(**(published | changes))

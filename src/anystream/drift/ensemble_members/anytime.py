@@ -55,8 +55,8 @@ class AnytimeMember(EstimatorMember):
     def classify(self, records: NDArray[np.float64], n_classes: int, budget: Budget) -> BatchResult:
         """Return probabilities, steps and certificates."""
         estimator = self.estimator.pin()
-        proba, steps, certified = estimator.classify_records(self._known_columns(records), budget)
-        return BatchResult(self._spread(proba, n_classes), steps, certified)
+        result: BatchResult = estimator.classify_records(self._known_columns(records), budget)
+        return result._replace(proba=self._spread(result.proba, n_classes))
 
     def staged_proba(
         self, records: NDArray[np.float64], n_classes: int, stages: NDArray[np.int64]
