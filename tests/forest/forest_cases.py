@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from anystream import AnytimeForestClassifier
 from anystream.forest import import_model, read_ensemble
 from anystream.forest.evaluation import score_records
 
@@ -118,15 +119,30 @@ def import_all_ways(case, model, folder):
         yield read_ensemble(path)
 
 
-def differences(case, model, ensemble, records):
+def numpy_answer(ensemble, records):
+    """Return probabilities and class numbers of the trees, read with NumPy."""
+    scores = score_records(ensemble, records)
+    return ensemble.link.probabilities(scores), ensemble.link.labels(scores)
+
+
+def native_answer(ensemble, records):
+    """Return probabilities and class numbers of the native core, with as many steps as there are."""
+    classifier = AnytimeForestClassifier.from_model(replace(ensemble, feature_names=None), n_jobs=1)
+    answer = classifier.classify(records, budget=classifier.max_steps_)
+    number = {label: k for k, label in enumerate(ensemble.classes.tolist())}
+    return answer.proba, np.array([number[label] for label in answer.labels.tolist()])
+
+
+def differences(case, model, ensemble, records, answer=numpy_answer):
     """Return the number of different labels, and the largest relative difference of probabilities."""
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
         proba, labels = case.answer(model, records)
-    scores = score_records(ensemble, records)
-    found = ensemble.link.probabilities(scores)
+    found, found_labels = answer(ensemble, records)
+    if answer is native_answer and ensemble.link.kind == "one_vs_all":
+        proba = proba / proba.sum(axis=1, keepdims=True)  # a classifier of ours returns shares
     if proba.ndim == 1:
         found = found[:, 1]
     smallest = np.finfo(np.float32 if case.single else np.float64).tiny
     relative = np.abs(found - proba) / np.maximum(np.abs(proba), smallest)
-    return int((ensemble.link.labels(scores) != labels).sum()), float(relative.max())
+    return int((found_labels != labels).sum()), float(relative.max())

@@ -11,15 +11,24 @@ LISTED = np.array([-7.0, 2.5, 100.0])
 
 
 @st.composite
-def random_ensembles(draw):
+def random_ensembles(draw, *, trees_per_class=False):
+    """Draw an ensemble; with `trees_per_class` one whose trees add to one of several classes each."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_classes = draw(st.integers(2, 4))
-    link = draw(st.sampled_from([Link("sigmoid"), Link("softmax"), Link("one_vs_all", scale=0.5)]))
+    links = [Link("softmax"), Link("one_vs_all", scale=0.5)]
+    link = draw(st.sampled_from(links if trees_per_class else [Link("sigmoid"), *links, Link("mean")]))
     n_outputs = link.n_outputs(2 if link.kind == "sigmoid" else n_classes)
-    width = draw(st.sampled_from([1, n_outputs]))
-    single = draw(st.booleans())
+    width = n_outputs if link.kind == "mean" else draw(st.sampled_from([1] if trees_per_class else [1, n_outputs]))
+    single = link.kind != "mean" and draw(st.booleans())
     trees = [random_tree(rng, draw(st.integers(1, 9)), width) for _ in range(draw(st.integers(1, 6)))]
     output = rng.integers(0, n_outputs, len(trees)) if width == 1 else np.full(len(trees), -1)
+    if link.kind == "mean":
+        weights = rng.integers(1, 3, len(trees))  # as of merged forests
+        for tree, weight in zip(trees, weights.tolist(), strict=True):
+            tree.value[:] = rng.dirichlet(np.full(n_outputs, 0.2), len(tree.value)).round(2)
+            tree.value[:] *= weight / tree.value.sum(axis=1, keepdims=True)
+        sums = {"base": np.zeros(n_outputs), "divisor": float(weights.sum())}
+        return make_ensemble(trees, link=link, output=output.astype(np.int32), n_outputs=n_outputs, **sums)
     return make_ensemble(trees, link=link, output=output.astype(np.int32), n_outputs=n_outputs, single=single)
 
 

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from forest_cases import Case, differences
+from forest_cases import Case, differences, native_answer, numpy_answer
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.ensemble import (
@@ -41,9 +41,10 @@ def tables(draw, *, missing=True):
 
 def check(model, answer, records, *, single=False):
     case = Case("", "", lambda: model, answer, single=single)
-    wrong_labels, difference = differences(case, model, import_model(model), records)
-    assert wrong_labels == 0
-    assert difference <= (1e-6 if single else 1e-12)
+    for way in (numpy_answer, native_answer):
+        wrong_labels, difference = differences(case, model, import_model(model), records, way)
+        assert wrong_labels == 0
+        assert difference <= (1e-6 if single else 1e-12)
 
 
 def sklearn_answer(model, records):

@@ -27,6 +27,7 @@ from anystream.model_file.errors import InvalidContent, short
 MAX_CLASSES = 2**16
 MAX_FEATURES = 2**31 - 2
 _MAX_VALUE = 1e100  # sums of any number of trees stay finite
+_MAX_SINGLE = 1e30  # the same for sums in float32
 _SPECS = {
     "first_node": ArraySpec("int64", ("trees+1",), low=0, high="nodes", sorted=True),
     "feature": ArraySpec("int32", ("nodes",), low=-1, high="features-1"),
@@ -42,6 +43,8 @@ _SPECS = {
     "output": ArraySpec("int32", ("trees",), low=-1, high="outputs-1"),
     "base": ArraySpec("float64", ("outputs",), low=-_MAX_VALUE, high=_MAX_VALUE),
 }
+ARRAY_NAMES = tuple(_SPECS)
+"""Fields that are arrays of nodes, trees, sets or outputs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -154,6 +157,12 @@ class TreeEnsemble:
         return len(self.base)
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        arrays = [getattr(self, name) for name in _SPECS] + list(self.categories.values())
+        return int(sum(array.nbytes for array in arrays))
+
+    @property
     def categorical(self) -> NDArray[np.int32]:
         """Features that splits read as categories, sorted."""
         return np.unique(self.feature[self.category_set >= 0])
@@ -223,7 +232,13 @@ def _check_outputs(ensemble: TreeEnsemble, width: int, outputs: int) -> None:
         raise InvalidContent("it has a tree without an output")
     if width != 1 and (width != outputs or (ensemble.output >= 0).any()):
         raise InvalidContent(f"its nodes have {width} values, expected 1 or {outputs}")
+    if ensemble.single_sums and (max(np.abs(ensemble.value).max(), np.abs(ensemble.base).max()) > _MAX_SINGLE):
+        raise InvalidContent(f"it has a value beyond {_MAX_SINGLE:g}, which is too large for float32 sums")
     if ensemble.link.kind == "mean":
         sums = ensemble.value.sum(axis=1)
-        if (ensemble.value < 0).any() or not np.allclose(sums, 1, rtol=0, atol=1e-6) or ensemble.base.any():
+        weights = sums[ensemble.first_node[:-1]]  # of the trees: all alike, unless forests were merged
+        alike = np.allclose(sums, np.repeat(weights, np.diff(ensemble.first_node)), rtol=1e-6, atol=0)
+        if (ensemble.value < 0).any() or not alike or ensemble.base.any():
             raise InvalidContent("its values are not shares of classes")
+        if not np.isclose(weights.sum(), ensemble.divisor, rtol=1e-6, atol=0):
+            raise InvalidContent("its shares of classes do not sum to 1")

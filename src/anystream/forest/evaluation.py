@@ -33,19 +33,23 @@ def encode_records(ensemble: TreeEnsemble, records: NDArray[np.float64]) -> NDAr
 
 def find_leaves(ensemble: TreeEnsemble, encoded: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the leaf of every encoded record in every tree, shape (n_records, n_trees)."""
-    rows = np.arange(len(encoded))[:, None]
     nodes = np.broadcast_to(ensemble.first_node[:-1], (len(encoded), ensemble.n_trees)).copy()
     while (ensemble.left[nodes] >= 0).any():
-        values = encoded[rows, np.maximum(ensemble.feature[nodes], 0)]
-        below = np.where(
-            ensemble.category_set[nodes] >= 0,
-            _in_set(ensemble, ensemble.category_set[nodes], values),
-            values <= ensemble.threshold[nodes],
-        )
-        missing = np.isnan(values) | (ensemble.zero_missing[nodes] & (np.abs(values) <= ZERO))
-        goes_left = np.where(missing, ensemble.missing_left[nodes], below)
-        nodes = np.where(ensemble.left[nodes] >= 0, ensemble.left[nodes] + ~goes_left, nodes)
+        nodes = np.where(ensemble.left[nodes] >= 0, ensemble.left[nodes] + ~goes_left(ensemble, encoded, nodes), nodes)
     return nodes
+
+
+def goes_left(ensemble: TreeEnsemble, encoded: NDArray[np.float64], nodes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return whether encoded records go left at nodes, shape (n_records, n_trees); leaves have no meaning."""
+    rows = np.arange(len(encoded))[:, None]
+    values = encoded[rows, np.maximum(ensemble.feature[nodes], 0)]
+    below = np.where(
+        ensemble.category_set[nodes] >= 0,
+        _in_set(ensemble, ensemble.category_set[nodes], values),
+        values <= ensemble.threshold[nodes],
+    )
+    missing = np.isnan(values) | (ensemble.zero_missing[nodes] & (np.abs(values) <= ZERO))
+    return np.where(missing, ensemble.missing_left[nodes], below)
 
 
 def score_records(ensemble: TreeEnsemble, records: NDArray[np.float64]) -> NDArray[Any]:

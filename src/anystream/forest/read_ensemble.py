@@ -34,9 +34,10 @@ _OTHER_FORMATS = {
     b"binf": ("it is XGBoost's binary format before 2.1", "save it again as .json or .ubj"),
     b"CONFIG-offset:": ("it is a snapshot of XGBoost", "save it again as .json or .ubj"),
 }
-_LOAD_PICKLE = """import it in Python, if you trust the file:
-    model = joblib.load("{name}")  # or pickle.load: runs code from the file
-    ensemble = anystream.forest.import_model(model)"""
+_LOAD_PICKLE = (
+    'if you trust it, run in Python: model = joblib.load("{name}"); '
+    'anystream.AnytimeForestClassifier.from_model(model).save("model.safetensors")'
+)
 
 
 def read_ensemble(path: str | os.PathLike[str]) -> TreeEnsemble:
