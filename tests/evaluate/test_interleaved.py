@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from anystream.drift import GaussianNaiveBayes
-from anystream.evaluate import place_interleaved_drifts, run_interleaved
+from anystream.drift import WCEA, GaussianNaiveBayes
+from anystream.evaluate import place_interleaved_drifts, run_interleaved, run_prequential
+from anystream.graph import KAOGINCClassifier
 from anystream.streams import SEA, Sine
 from evaluate.call_log import CallLog, numbered_records
 
@@ -47,3 +48,16 @@ def test_the_drift_is_between_or_before_the_batches_of_a_pair(drift):
 def test_other_positions_of_drifts_are_rejected():
     with pytest.raises(ValueError, match="'between' or 'before'"):
         place_interleaved_drifts(2, drift="after")
+
+
+def test_the_model_is_told_what_was_tested_by_option():
+    stream = Sine(seed=1, n_records=560)
+    told, untold = KAOGINCClassifier.paper(), KAOGINCClassifier.paper()
+    run_interleaved(told, stream, note_classified=True)
+    run_interleaved(untold, stream)
+    assert (told.principal_.n_classified, untold.principal_.n_classified) == (240, 0)
+    single = KAOGINCClassifier.paper()
+    run_prequential(single, stream, n_records=100, warm_up=10, note_classified=True)
+    assert single.principal_.n_classified == 90
+    with pytest.raises(TypeError, match="WCEA has no note_classified"):
+        run_interleaved(WCEA(), stream, note_classified=True)

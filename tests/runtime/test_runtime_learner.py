@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from anystream.bayes_tree import BayesTreeClassifier
+from anystream.connectors.memory import MemorySink, MemorySource
+from anystream.graph import KAOGINCClassifier
 from anystream.model_file import ModelFileError
-from anystream.runtime import BackgroundLearner, FrozenModel, InlineLearner, Records
+from anystream.runtime import BackgroundLearner, Engine, FrozenModel, InlineLearner, Records
 from runtime.models import Recorder
 
 
@@ -53,6 +55,21 @@ def test_answers_come_from_whole_states_of_the_model_while_another_thread_learns
     assert learner.learned == 600
     assert seen
     assert learner.model.classes_.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("learner_class", [InlineLearner, BackgroundLearner])
+def test_the_engine_tells_the_model_what_was_classified_by_option(learner_class):
+    rng = np.random.default_rng(1)
+    X, y = np.vstack([rng.normal(size=(40, 1)) + 100.0, rng.normal(size=(40, 1))]), np.repeat([1, 0], 40)
+    counts = {}
+    for noted in (False, True):
+        model = KAOGINCClassifier.paper(tau=100, batch_size=40, pruning=None).fit(X, y)
+        learner = learner_class(model, note_classified=noted)
+        Engine(learner, MemorySource(rng.normal(size=(150, 1))), MemorySink(), within_s=10.0).run()
+        counts[noted] = (learner.model.principal_.n_classified, bool((learner.model.predict([[99.0]]) == 1).all()))
+    assert counts == {False: (0, True), True: (150, False)}
+    with pytest.raises(TypeError, match="BayesTreeClassifier has no note_classified"):
+        learner_class(BayesTreeClassifier().fit(X, y), note_classified=True)
 
 
 def test_learning_in_the_background_equals_learning_in_order():

@@ -22,13 +22,14 @@ def run_interleaved(
     n_pairs: int | None = None,
     budget: BudgetLike = None,
     detector: DriftDetector | None = None,
+    note_classified: bool = False,
     method: str | None = None,
 ) -> Run:
     """Run a classifier on a stream of labelled batches X_t, which it learns, and test batches Y_t, which it does not.
 
     Parameters
     ----------
-    model, stream, budget, detector, method
+    model, stream, budget, detector, note_classified, method
         As in `run_prequential`.
     train_size, test_size : int, default=80 and 60
         Number of records in X_t and in Y_t.
@@ -53,7 +54,7 @@ def run_interleaved(
     n_test = check_int("test_size", test_size, min_value=1)
     source = as_stream(stream)
     max_pairs = check_limit(source, "n_pairs", n_pairs)
-    recorder = Recorder(model, source, budget=budget, detector=detector)
+    recorder = Recorder(model, source, budget=budget, detector=detector, note_classified=note_classified)
     for X, y in islice(source.batches(n_train + n_test), max_pairs):
         if len(y) < n_train + n_test:
             break

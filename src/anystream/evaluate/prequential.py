@@ -31,6 +31,7 @@ def run_prequential(
     window: int = 500,
     budget: BudgetLike = None,
     detector: DriftDetector | None = None,
+    note_classified: bool = False,
     method: str | None = None,
 ) -> Run:
     """Run a classifier on a stream and test each record or batch before it is learned.
@@ -57,6 +58,8 @@ def run_prequential(
         Passed to an anytime classifier with each prediction: steps per record, or time per batch.
     detector : DriftDetector, optional
         Updated after each prediction with 1 if it was wrong, else 0; the run's `detections` lists what it reports.
+    note_classified : bool, default=False
+        Whether to tell the model by its `note_classified` which records were tested, as the published KAOGINC needs.
     method : str, optional
         The name in tables. Default: the class of the model.
 
@@ -75,7 +78,9 @@ def run_prequential(
     n_window = check_int("window", window, min_value=1)
     source = as_stream(stream)
     batches = _read_batches(source, n_warm_up, size, check_limit(source, "n_records", n_records))
-    recorder = Recorder(model, source, budget=budget, detector=detector, one_by_one=size == 1)
+    recorder = Recorder(
+        model, source, budget=budget, detector=detector, one_by_one=size == 1, note_classified=note_classified
+    )
     for X, y in islice(batches, 1 if n_warm_up else 0):
         recorder.learn(X, y)
     pending: deque[tuple[int, Batch]] = deque()  # tested batches, with the number of tests after which they are learned

@@ -31,6 +31,8 @@ class Recorder:
         Updated after each prediction with 1 if it was wrong, else 0.
     one_by_one : bool, default=False
         Whether batches have one record.
+    note_classified : bool, default=False
+        Whether to call the model's `note_classified` with the records of each test.
     """
 
     def __init__(
@@ -41,7 +43,11 @@ class Recorder:
         budget: BudgetLike = None,
         detector: DriftDetector | None = None,
         one_by_one: bool = False,
+        note_classified: bool = False,
     ) -> None:
+        if note_classified and not hasattr(model, "note_classified"):
+            raise TypeError(f"{type(model).__name__} has no note_classified; leave the option out")
+        self._note_classified = model.note_classified if note_classified else None
         classes = getattr(stream, "classes", None)
         self._learner = as_learner(model, budget=budget, classes=classes, one_by_one=one_by_one)
         self._model_name = type(model).__name__
@@ -69,6 +75,8 @@ class Recorder:
             self._predicted.append(-1 if prediction is None else self._class_number(prediction))
             if self._detector is not None:
                 self._update_detector(self._detector)
+        if self._note_classified is not None and any(prediction is not None for prediction in predictions):
+            self._note_classified(records)
 
     def learn(self, records: NDArray[np.float64], labels: NDArray[Any]) -> None:
         """Train the classifier with records in order."""

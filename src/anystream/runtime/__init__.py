@@ -9,6 +9,7 @@ from anystream.runtime.checkpoint import CheckpointError, CheckpointFolder
 from anystream.runtime.clock import Clock, RealClock, SimulatedClock
 from anystream.runtime.contracts import (
     AnsweredRecords,
+    BrokerSource,
     DeadLetters,
     LabelPollResult,
     LabelSource,
@@ -22,8 +23,9 @@ from anystream.runtime.engine import Engine, Turn
 from anystream.runtime.gain_table import GainTable
 from anystream.runtime.label_matcher import LabelMatcher
 from anystream.runtime.learner import BackgroundLearner, FrozenModel, InlineLearner, Learner
+from anystream.runtime.partition_progress import PartitionProgress
 from anystream.runtime.queue import OVERFLOW_POLICIES, RecordQueue
-from anystream.runtime.records import Record, Records, RejectedRecord
+from anystream.runtime.records import Origin, Record, Records, RejectedRecord
 from anystream.runtime.replay import Replay, as_recorded, at_rate, at_times
 from anystream.runtime.run_state import RunState
 from anystream.runtime.schedulers import (
@@ -55,6 +57,7 @@ __all__ = [
     "BackgroundLearner",
     "BadRecordError",
     "BatchPlan",
+    "BrokerSource",
     "CheckpointError",
     "CheckpointFolder",
     "Clock",
@@ -73,6 +76,8 @@ __all__ = [
     "MachineCost",
     "MarginalGain",
     "NullSink",
+    "Origin",
+    "PartitionProgress",
     "PollResult",
     "RealClock",
     "Record",

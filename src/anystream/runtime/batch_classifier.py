@@ -85,6 +85,7 @@ class BatchClassifier:
         except RecordError as error:
             return self._classify_halves(batch, steps, until, error)
         self._scheduler.observe(batch, answer, now)
+        self._learner.observe_classified(batch)
         self._label_intake.match(self._delivery.deliver(batch, answer, model.classes_, now))
         return work
 
@@ -95,6 +96,7 @@ class BatchClassifier:
             answer, work = _classify(model, batch.features, self._budget(steps, until))
         except RecordError as error:
             return self._classify_halves(batch, steps, until, error)
+        self._learner.observe_classified(batch)
         self._label_intake.match(self._delivery.deliver(batch, answer, model.classes_, self._clock.now()))
         return work
 
@@ -121,10 +123,13 @@ def _merge_answers(answer: Answer, rows: NDArray[np.int64], deeper: Answer) -> A
 
     It may have taken fewer, if the clock ended it sooner.
     """
-    further = deeper.steps >= answer.steps[rows]
+    further = deeper.reached & (deeper.steps >= answer.steps[rows])
     places = rows[further]
     labels, proba = answer.labels.copy(), answer.proba.copy()
-    steps, certified = answer.steps.copy(), answer.certified.copy()
+    steps, certified, reached = answer.steps.copy(), answer.certified.copy(), answer.reached.copy()
     labels[places], proba[places] = deeper.labels[further], deeper.proba[further]
     steps[places], certified[places] = deeper.steps[further], deeper.certified[further]
-    return Answer(labels, proba, steps, certified, answer.elapsed_s + deeper.elapsed_s)
+    reached[places] = True
+    confident = answer.confident.copy()
+    confident[places] = deeper.confident[further]
+    return Answer(labels, proba, steps, certified, answer.elapsed_s + deeper.elapsed_s, reached, confident=confident)

@@ -1,18 +1,20 @@
 """Contracts between the engine and the outside world: sources of records and labels, sinks of answers.
 
 Nothing is implemented here; `anystream.connectors` has one file per system that implements them. An offset is an
-integer whose meaning belongs to its source: the row of a table, the byte of a file, the offset of a log.
+integer whose meaning belongs to its source: the row of a table, the byte of a file. Records of a broker come from
+partitions that are assigned and revoked while a run goes on, and overtake each other by their deadlines: there the
+offset is a number that the process gives, and every record is acknowledged by itself (`BrokerSource`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.runtime.records import Records, RejectedRecord, printable_key, show_value
+from anystream.runtime.records import Origin, Records, RejectedRecord, printable_key, show_value
 
 
 class PollResult(NamedTuple):
@@ -30,6 +32,9 @@ class Source(Protocol):
     being called, nor on anything between two acknowledgements being read only once.
 
     A checkpoint stores the fingerprint of a source, so that a run never continues with another input.
+
+    A source of records without arrival times may have an attribute ``always_ready``, True if all records are there from
+    the start, as in a file: the engine then reads only as many as can have all their steps by the deadline.
     """
 
     @property
@@ -63,6 +68,46 @@ class Source(Protocol):
         """Release files and connections."""
 
 
+class BrokerSource(Source, Protocol):
+    """A source whose messages are acknowledged one by one, in any order, and whose partitions come and go.
+
+    The offset of a record is a number that rises within the process. `poll` must be called again and again, with 0
+    while no record can be taken: it keeps the membership in the group of consumers alive. A record that was polled and
+    not acknowledged comes again, here or at another consumer.
+
+    Where the broker keeps one position per partition, as Kafka does, the source turns the acknowledged records into the
+    lowest unfinished position of each, with `anystream.runtime.partition_progress`.
+    """
+
+    def acknowledge_records(self, offsets: NDArray[np.int64]) -> None:
+        """Note in the broker that these records are finished: their answers or dead letters are safe."""
+
+    def find_origin(self, offset: int) -> Origin | None:
+        """Return the message of a record; None once it is acknowledged."""
+
+    def take_revoked(self) -> NDArray[np.int64]:
+        """Return the offsets of polled records that belong to another consumer now, each once."""
+
+    def before_revoke(self, finish: Callable[[], None]) -> None:
+        """Call `finish`, which acknowledges all finished records, before a partition is handed to another consumer."""
+
+    def positions(self, finished: NDArray[np.int64]) -> dict[str, Any]:
+        """Return JSON values for a checkpoint: what will be finished when these records are, by partition."""
+
+    def restore_positions(self, positions: dict[str, Any]) -> None:
+        """Skip and acknowledge the messages that `positions` of a checkpoint call finished, when they come again."""
+
+
+def is_broker(source: object) -> TypeGuard[BrokerSource]:
+    """Whether a source acknowledges record by record."""
+    return hasattr(source, "acknowledge_records")
+
+
+def is_append_only(output: object) -> bool:
+    """Whether nothing can be removed from where answers or dead letters are written."""
+    return bool(getattr(output, "append_only", False))
+
+
 class AnsweredRecords(NamedTuple):
     """Classified records in columns, as a sink receives them.
 
@@ -84,6 +129,17 @@ class AnsweredRecords(NamedTuple):
         Seconds from arrival to answer.
     late : array of shape (n,)
         True where the answer came after its deadline.
+    unknown : array of shape (n,), optional
+        True where something in the record was unknown and counted as missing, such as a new category.
+    kept : array of shape (n,), optional
+        Cells of the record that the answer carries, a tuple each.
+    offset : array of shape (n,), optional
+        Where each record begins in its source.
+    reached : array of shape (n,), optional
+        False where the time was over before the classifier began with the record: the answer is that of the classes
+        alone.
+    confident : array of shape (n,), optional
+        True where a test of the classifier ended the work, at a stated rate of error; not certified.
     """
 
     key: NDArray[Any]
@@ -94,10 +150,19 @@ class AnsweredRecords(NamedTuple):
     certified: NDArray[np.bool_]
     waited_s: NDArray[np.float64]
     late: NDArray[np.bool_]
+    unknown: NDArray[np.bool_] | None = None
+    kept: NDArray[Any] | None = None
+    offset: NDArray[np.int64] | None = None
+    reached: NDArray[np.bool_] | None = None
+    confident: NDArray[np.bool_] | None = None
 
 
 class Durable(Protocol):
-    """What a checkpoint needs of everything that the engine writes to."""
+    """What a checkpoint needs of everything that the engine writes to.
+
+    A broker, from which nothing can be removed, has the attribute ``append_only``, True: records are then acknowledged
+    when their answers are flushed, and do not wait for a checkpoint.
+    """
 
     def flush(self) -> None:
         """Hand everything written to the system: after this it survives the end of the process."""
@@ -176,7 +241,11 @@ class LabelPollResult(NamedTuple):
 
 
 class LabelSource(Protocol):
-    """A source of labels that arrive after their records. The guarantees are those of `Source`."""
+    """A source of labels that arrive after their records. The guarantees are those of `Source`.
+
+    It may have an attribute ``broker``, the `BrokerSource` whose messages hold the labels: they are acknowledged when
+    the checkpoint that knows them is saved, or without checkpoints when they are taken.
+    """
 
     @property
     def offset(self) -> int:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from anystream.anytime.answer import Answer
 from anystream.anytime.errors import RecordError
+from anystream.runtime.acknowledgement import Acknowledgement
 from anystream.runtime.contracts import AnsweredRecords, DeadLetters, Sink
 from anystream.runtime.records import Records, RejectedRecord
 from anystream.runtime.summary import Summary
@@ -38,6 +39,8 @@ class Delivery:
         The account of the run.
     strict : bool
         Raise `BadRecordError` at the first rejected record.
+    acknowledgement : Acknowledgement, optional
+        Receives the offsets of finished records, if the source is a broker.
     """
 
     def __init__(
@@ -47,7 +50,9 @@ class Delivery:
         summary: Summary,
         *,
         strict: bool,
+        acknowledgement: Acknowledgement | None = None,
     ) -> None:
+        self._acknowledgement = acknowledgement
         self._sink = sink
         self._dead_letters = dead_letters
         self._summary = summary
@@ -63,10 +68,23 @@ class Delivery:
         If the sink refuses the batch, it is halved until the records at fault are found; they are rejected.
         """
         waited_s, late = now - records.arrival, now > records.deadline
+        unknown = records.unknown != None  # noqa: E711  compared element by element
         try:
             self._sink.write(
                 AnsweredRecords(
-                    records.key, answer.labels, answer.proba, classes, answer.steps, answer.certified, waited_s, late
+                    records.key,
+                    answer.labels,
+                    answer.proba,
+                    classes,
+                    answer.steps,
+                    answer.certified,
+                    waited_s,
+                    late,
+                    unknown,
+                    records.kept,
+                    records.offset,
+                    answer.reached,
+                    answer.confident,
                 )
             )
         except RecordError as error:
@@ -75,26 +93,34 @@ class Delivery:
                 return records.take(slice(0, 0))
             half = len(records) // 2
             halves = [
-                self.deliver(records.take(rows), _take_answers(answer, rows), classes, now)
+                self.deliver(records.take(rows), answer.take(rows), classes, now)
                 for rows in (slice(half), slice(half, None))
             ]
             return Records.concatenate(halves)
         self._unflushed = True
+        self._finish(records.offset)
         self._count(records, answer, waited_s, late)
+        if unknown.any():
+            self._summary.add_unknown(records.line[unknown], records.offset[unknown], records.unknown[unknown])
         return records
 
     def reject(self, rejected: Sequence[RejectedRecord]) -> None:
         """Count records that could not be read or classified, and dead-letter them; a strict run raises instead."""
         if rejected:
+            if self._acknowledgement is not None:
+                rejected = self._acknowledgement.add_origins(rejected)
             self._raise_if_strict(rejected)
             self._summary.add_rejected(rejected)
             self.dead_letter(rejected)
+            self._finish([found.offset for found in rejected])
 
     def shed(self, records: Records, reason: str) -> None:
         """Count records that the queue evicted, and dead-letter them."""
         self._summary.shed += len(records)
         if self._dead_letters is not None:  # else save the time: a full queue means that there is none
-            self.dead_letter(records.reject(reason))
+            rejected = records.reject(reason)
+            self.dead_letter(rejected if self._acknowledgement is None else self._acknowledgement.add_origins(rejected))
+        self._finish(records.offset)
 
     def dead_letter(self, rejected: Sequence[RejectedRecord]) -> None:
         """Write records to the dead letters, without counting them."""
@@ -130,6 +156,8 @@ class Delivery:
         self._sink.flush()
         if self._dead_letters is not None:
             self._dead_letters.flush()
+        if self._acknowledgement is not None:
+            self._acknowledgement.flushed()
         self._flushed_at, self._unflushed = now, False
 
     def state(self, *, complete: bool) -> dict[str, Any]:
@@ -149,12 +177,19 @@ class Delivery:
             self._dead_letters.sync()
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remove what was written after a `state`."""
+        """Remove what was written after a `state`, unless its records are acknowledged and do not come again."""
+        if self._acknowledgement is not None and self._acknowledgement.at_flush:
+            return
         self._sink.rewind(state["sink"])
         if self._dead_letters is not None:
             self._dead_letters.rewind(state["dead_letters"])
 
     # -- details -----------------------------------------------------------------------------------------------------
+
+    def _finish(self, offsets: ArrayLike) -> None:
+        if self._acknowledgement is not None:
+            self._acknowledgement.add(offsets)
+            self._unflushed = True
 
     def _count(
         self,
@@ -169,6 +204,8 @@ class Delivery:
         summary.on_time += len(records) - n_late
         summary.steps += int(answer.steps.sum())
         summary.certified += int(np.count_nonzero(answer.certified))
+        summary.confident += int(np.count_nonzero(answer.confident))
+        summary.unreached += len(records) - int(np.count_nonzero(answer.reached))
         summary.add_waits(waited_s)
         has_label = records.label != None  # noqa: E711  compared element by element
         if has_label.any():
@@ -180,7 +217,3 @@ class Delivery:
     def _raise_if_strict(self, rejected: Sequence[RejectedRecord]) -> None:
         if self._strict:
             raise BadRecordError(rejected[0])
-
-
-def _take_answers(answer: Answer, rows: slice) -> Answer:
-    return Answer(answer.labels[rows], answer.proba[rows], answer.steps[rows], answer.certified[rows], answer.elapsed_s)

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import gc
 import math
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from anystream._native import StopToken
+from anystream.runtime.acknowledgement import Acknowledgement
 from anystream.runtime.batch_classifier import BatchClassifier
 from anystream.runtime.checkpoint import BEGIN_ANEW, CheckpointError, CheckpointFolder
 from anystream.runtime.checkpoint_writer import CheckpointWriter
 from anystream.runtime.clock import Clock, RealClock
-from anystream.runtime.contracts import DeadLetters, LabelSource, Sink, Source
+from anystream.runtime.contracts import DeadLetters, LabelSource, Sink, Source, is_append_only, is_broker
 from anystream.runtime.delivery import Delivery
 from anystream.runtime.intake import Intake
 from anystream.runtime.label_intake import LabelIntake
@@ -30,6 +35,8 @@ from anystream.runtime.step_cost import StepCost
 from anystream.runtime.summary import Summary
 from anystream.runtime.warm_up import measure_step_cost
 
+_READ_SHARE = 0.25  # fraction of a deadline for the records that are read ahead of it, at all their steps
+_UNLIMITED_STEPS = 100  # steps that a record is expected to take where the scheduler has no maximum
 _MAX_IDLE_S = 0.02  # maximum time that an idle engine waits for its source before it looks for labels and `stop` again
 
 
@@ -160,11 +167,20 @@ class Engine:
         self.clock: Clock = RealClock() if clock is None else clock
         self.cost = StepCost()
         self.summary = Summary()
+        self._within_s = within_s
         self._batch_s = batch_s
         self._max_records = max_records
         self._observer = observer
         self._stop = StopToken()
-        self._delivery = Delivery(sink, dead_letters, self.summary, strict=strict)
+        self._withdrawn: deque[NDArray[np.int64]] = deque()  # offsets of records to remove from the queue
+        self._acknowledgement = None
+        if is_broker(source):
+            at_flush = checkpoint is None or is_append_only(sink)
+            self._acknowledgement = Acknowledgement(source, at_flush=at_flush)
+            source.before_revoke(self._finish_before_revoke)
+        self._delivery = Delivery(
+            sink, dead_letters, self.summary, strict=strict, acknowledgement=self._acknowledgement
+        )
         self.learner.report_to(self._delivery.reject_unlearned)
         checks = RecordChecks.from_model(self.learner.model, learns=self.learner.learns, max_text=max_text)
         self._label_intake = LabelIntake(labels, self.matcher, checks, self.learner, self._delivery, self.summary)
@@ -176,6 +192,7 @@ class Engine:
             self.learner,
             self.summary,
             within_s=math.inf if within_s is None else within_s,
+            clock=self.clock,
         )
         self._classifier = BatchClassifier(
             self.learner, self.scheduler, self._delivery, self._label_intake, self.clock, self._stop
@@ -183,6 +200,8 @@ class Engine:
         self._writer = None if checkpoint is None else CheckpointWriter(checkpoint, self._delivery.sync)
         self._resumed = False
         self._saved_at, self._saved_answers = 0.0, 0
+        nothing = np.empty(0, dtype=np.int64)
+        self._in_checkpoint = (nothing, nothing)  # records and labels of a broker that the next checkpoint confirms
 
     # -- for callers -------------------------------------------------------------------------------------------------
 
@@ -199,6 +218,7 @@ class Engine:
             self._saved_at, self._saved_answers = self.clock.now(), self.summary.answered
             while not self._stop.is_set() and not self.source.done:
                 self._turn()
+            self._intake.remove_revoked()
             while len(self.queue):
                 self._turn(ending=True)
             if self.source.done:
@@ -207,6 +227,7 @@ class Engine:
             self._delivery.flush(self.clock.now())
             if self._writer is None:
                 self.source.acknowledge(self.source.offset)
+                self._label_intake.acknowledge(self._label_intake.take_read())
             else:
                 self._finish_checkpoint(wait=True)
                 self._start_checkpoint(self._writer, complete=True)
@@ -216,6 +237,18 @@ class Engine:
     def stop(self) -> None:
         """Take no more records; `run` classifies those that it has, briefly, and returns. Any thread may call this."""
         self._stop.set()
+
+    def withdraw(self, offsets: ArrayLike) -> None:
+        """Remove the records with these offsets from the queue, because nobody needs their answers any more.
+
+        A record that is being classified already is delivered all the same. Any thread may call this.
+        """
+        self._withdrawn.append(np.asarray(offsets, dtype=np.int64))
+
+    @property
+    def last_line(self) -> int:
+        """Number of the last line that was read; 0 if records have no lines."""
+        return self._intake.last_line
 
     @property
     def stopping(self) -> bool:
@@ -251,8 +284,10 @@ class Engine:
 
     def _turn(self, *, ending: bool = False) -> None:
         began = self.clock.now()
-        n_taken, evicted = (0, Records.empty()) if ending else self._intake.take(began)
+        n_taken, evicted = (0, Records.empty()) if ending else self._intake.take(began, self._max_untimed())
         evicted_s = self._finish_evicted(evicted, began) if len(evicted) else 0.0
+        while self._withdrawn:
+            self.summary.withdrawn += self.queue.remove(self._withdrawn.popleft())
         n_taken += self._label_intake.take()
         plan, batch_size = self._classify_batch(began, evicted_s)
         self.learner.update(self.summary.answered)
@@ -260,12 +295,27 @@ class Engine:
         now = self.clock.now()
         idle = n_taken == 0 and batch_size == 0
         self._delivery.flush_if_due(now, idle=idle)
+        if self._writer is None:
+            self._label_intake.acknowledge(self._label_intake.take_read())
         if self._observer is not None:
             steps = None if plan is None else plan.steps
             rate = self._intake.rate.per_s
             self._observer(Turn(now, len(self.queue), rate, batch_size, steps, self.summary))
         if idle and not self.source.done:
             self._intake.wait(_MAX_IDLE_S)
+
+    def _max_untimed(self) -> int:
+        """Return how many records that have no arrival time may wait.
+
+        Of a source that has them all ready, as many as can have all their steps in time; of another, where more may
+        come than can be classified so well, as many as can be classified in time at all.
+        """
+        if self._within_s is None:
+            return self._max_records
+        steps = getattr(self.scheduler, "max_steps", None)
+        steps = _UNLIMITED_STEPS if steps is None else steps
+        each_s = self.cost.record_s + (steps if getattr(self.source, "always_ready", False) else 0) * self.cost.step_s
+        return int(min(max(_READ_SHARE * self._within_s / each_s, 1.0), self._max_records))
 
     def _finish_evicted(self, evicted: Records, now: float) -> float:
         """Classify at budget 0, or shed, the records that the queue evicted; return the seconds that the model took."""
@@ -324,17 +374,41 @@ class Engine:
         """Capture the state of the run at this instant, and begin to save it; `complete` after the last answer."""
         self._saved_at, self._saved_answers = self.clock.now(), self.summary.answered
         model, learner = self.learner.state()
+        delivery = self._delivery.state(complete=complete)  # flushes: what is finished is safe now
+        intake = self._capture_intake()
         make_matcher_state = self.matcher.capture()
         state = RunState(
             model=model,
-            intake=self._intake.state(),
-            labels=self._label_intake.state(),
+            intake=intake,
+            labels=self._label_intake.state(self._in_checkpoint[1]),
             learner=learner,
             matcher={},
-            delivery=self._delivery.state(complete=complete),
+            delivery=delivery,
             summary=self.summary.state(),
         )
-        writer.start(lambda: replace(state, matcher=make_matcher_state()), resume_at=state.intake["resume_at"])
+        writer.start(lambda: replace(state, matcher=make_matcher_state()), resume_at=intake.get("resume_at", 0))
+
+    def _capture_intake(self) -> dict[str, Any]:
+        """Return the state of the intake, and note which records and labels of a broker it calls finished."""
+        finished, labels = np.empty(0, dtype=np.int64), self._label_intake.take_read()
+        if self._acknowledgement is None:
+            intake = self._intake.state()
+        elif self._acknowledgement.at_flush:
+            intake = self._intake.broker_state(None)
+        else:
+            finished = self._acknowledgement.take()
+            intake = self._intake.broker_state(np.concatenate([self._in_checkpoint[0], finished]))
+        kept_records, kept_labels = self._in_checkpoint  # not empty after a checkpoint that could not be saved
+        self._in_checkpoint = np.concatenate([kept_records, finished]), np.concatenate([kept_labels, labels])
+        return intake
+
+    def _finish_before_revoke(self) -> None:
+        """Acknowledge every finished record, because another consumer takes over what is not acknowledged."""
+        self._delivery.flush(self.clock.now())
+        if self._writer is not None and self._acknowledgement is not None and not self._acknowledgement.at_flush:
+            self._finish_checkpoint(wait=True)
+            self._start_checkpoint(self._writer)
+            self._finish_checkpoint(wait=True)
 
     def _finish_checkpoint(self, *, wait: bool) -> None:
         """Acknowledge the records of a checkpoint that is on disk; report one that could not be saved."""
@@ -346,6 +420,11 @@ class Engine:
         if result.error is None:
             self.summary.checkpoint_error = ""
             self.source.acknowledge(result.resume_at)
+            records, labels = self._in_checkpoint
+            self._in_checkpoint = records[:0], labels[:0]
+            if is_broker(self.source) and len(records):
+                self.source.acknowledge_records(records)
+            self._label_intake.acknowledge(labels)
         else:
             self.summary.checkpoints_failed += 1
             self.summary.checkpoint_error = _describe_error(result.error)

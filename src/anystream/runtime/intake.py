@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream.runtime.arrival_rate import ArrivalRate
-from anystream.runtime.contracts import PollResult, Source
+from anystream.runtime.clock import Clock
+from anystream.runtime.contracts import BrokerSource, PollResult, Source, is_broker
 from anystream.runtime.delivery import Delivery
 from anystream.runtime.learner import Learner
 from anystream.runtime.queue import RecordQueue
@@ -39,9 +40,13 @@ class Intake:
         The account of the run.
     within_s : float
         Seconds from arrival to the deadline of records that carry no deadline.
+    clock : Clock, optional
+        The time. Records without an arrival time arrive when they are read; without a clock, before that.
 
     Attributes
     ----------
+    last_line : int
+        Number of the last line that was read; 0 if records have no lines.
     rate : ArrivalRate
         How many records arrive per second.
     """
@@ -56,32 +61,54 @@ class Intake:
         summary: Summary,
         *,
         within_s: float = math.inf,
+        clock: Clock | None = None,
     ) -> None:
         self._source = source
+        self._broker: BrokerSource | None = source if is_broker(source) else None
         self._queue = queue
         self._checks = checks
         self._delivery = delivery
         self._learner = learner
         self._summary = summary
         self._within_s = within_s
+        self._clock = clock
+        self.last_line = 0
         self.rate = ArrivalRate()
         self._blocked_since: float | None = None
         self._sequence = 0
         self._read_to = -1  # records of an earlier run before this offset are finished, except these:
         self._unfinished: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
-    def take(self, now: float) -> tuple[int, Records]:
-        """Enqueue the records that are ready; return how many were taken, and those that the queue evicted."""
+    def take(self, now: float, max_untimed: int = _MAX_POLL) -> tuple[int, Records]:
+        """Enqueue the records that are ready; return how many were taken, and those that the queue evicted.
+
+        Parameters
+        ----------
+        now : float
+            The present instant.
+        max_untimed : int
+            Maximum number of records to read while they carry no arrival times and the queue blocks: the others wait in
+            the source, where their time does not run.
+        """
         max_records = self._max_records()
-        if max_records < 1 or self._is_blocked(now):
+        if self._queue.overflow == "block" and self._summary.deadlines_from != "arrival" and self._within_s < math.inf:
+            max_records = min(max_records, max(max_untimed - len(self._queue), 0))
+        if self._is_blocked(now) or max_records < 1:
+            if self._broker is not None:
+                self._broker.poll(0)  # keeps the membership in its group alive
+                self.remove_revoked()
             return 0, Records.empty()
         records, rejected = self._poll(max_records)
+        self.remove_revoked()
         n_taken = len(records) + len(rejected)
         self.rate.observe(n_taken, now)
         self._summary.taken += n_taken
         self._delivery.reject(rejected)
         records, invalid = self._checks.split(records)
         self._delivery.reject(invalid)
+        if n_taken:
+            last = [records.line[-1] if len(records) else 0, *(found.line or 0 for found in rejected[-1:])]
+            self.last_line = max(self.last_line, int(max(last)))
         self._stamp(records, now)
         return n_taken, self._queue.enqueue(records)
 
@@ -91,6 +118,19 @@ class Intake:
             self._learner.wait(seconds)
         else:
             self._source.wait(seconds)
+
+    def broker_state(self, finished: NDArray[np.int64] | None) -> dict[str, Any]:
+        """Return what is finished in each partition of a broker, for a checkpoint.
+
+        `finished` holds the records that will be acknowledged when the checkpoint is saved; None if the broker alone
+        knows what is finished, because records are acknowledged when their answers are flushed.
+        """
+        assert self._broker is not None
+        return {
+            "fingerprint": self._broker.fingerprint(),
+            "positions": None if finished is None else self._broker.positions(finished),
+            "unfinished_labelled": _count_labelled(self._queue.records()),
+        }
 
     def state(self) -> dict[str, Any]:
         """Return how far the source was read and which records are unfinished, for a checkpoint.
@@ -117,11 +157,36 @@ class Intake:
 
         The summary must be restored before: the unfinished records are no longer counted as taken.
         """
+        if ("positions" in state) != (self._broker is not None):
+            raise ValueError(
+                f"the run read {'a broker' if self._broker is None else 'a file'}; give the input of that run"
+            )
+        if self._broker is not None:
+            self._broker.seek(0, state["fingerprint"])
+            if state["positions"] is not None:
+                self._broker.restore_positions(state["positions"])
+            self._forget_unfinished(state)
+            return
         self._source.seek(state["resume_at"], state["fingerprint"])
         self._read_to = state["read_to"]
         self._unfinished = np.array(state["unfinished"], dtype=np.int64)
+        self._forget_unfinished(state)
+
+    def _forget_unfinished(self, state: dict[str, Any]) -> None:
         self._summary.taken -= self._summary.waiting
         self._summary.labelled -= state["unfinished_labelled"]
+
+    def remove_revoked(self) -> None:
+        """Remove the records from the queue that belong to another consumer now; they count as never taken."""
+        if self._broker is None:
+            return
+        revoked = self._broker.take_revoked()
+        if len(revoked):
+            queued = self._queue.records()
+            removed = queued.take(np.isin(queued.offset, revoked))
+            self._queue.remove(revoked)
+            self._summary.taken -= len(removed)
+            self._summary.labelled -= _count_labelled(removed)
 
     def _is_blocked(self, now: float) -> bool:
         """Whether too many records wait to be learned; the time of that is counted."""
@@ -154,7 +219,11 @@ class Intake:
         self._summary.labelled += _count_labelled(records)
         records.sequence = np.arange(self._sequence, self._sequence + len(records), dtype=np.int64)
         self._sequence += len(records)
-        records.arrival = np.where(np.isnan(records.arrival), now, records.arrival)
+        untimed = np.isnan(records.arrival)
+        if len(records) and self._within_s < math.inf:
+            self._summary.deadlines_from = "taken" if untimed.any() else "arrival"
+        if untimed.any():
+            records.arrival = np.where(untimed, now if self._clock is None else self._clock.now(), records.arrival)
         records.deadline = np.where(np.isnan(records.deadline), records.arrival + self._within_s, records.deadline)
 
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from anystream.runtime.contracts import LabelSource, LateLabel
+from anystream.runtime.contracts import BrokerSource, LabelSource, LateLabel
 from anystream.runtime.delivery import Delivery
 from anystream.runtime.label_matcher import LabelMatcher
 from anystream.runtime.learner import Learner
@@ -59,6 +60,19 @@ class LabelIntake:
         self._delivery = delivery
         self._summary = summary
         self._unmatched_in_a_row = 0  # records since a label was matched
+        self._broker: BrokerSource | None = getattr(source, "broker", None)
+        self._read: list[int] = []  # offsets of labels of a broker that are not acknowledged yet
+
+    def take_read(self) -> NDArray[np.int64]:
+        """Return the offsets of the labels of a broker that were read and not returned before."""
+        read = self._read
+        self._read = []
+        return np.array(read, dtype=np.int64)
+
+    def acknowledge(self, read: NDArray[np.int64]) -> None:
+        """Acknowledge labels that `take_read` returned; with another label source, do nothing."""
+        if self._broker is not None and len(read):
+            self._broker.acknowledge_records(read)
 
     def match(self, records: Records) -> None:
         """Submit classified records that have a label; the others wait for it, if there is a label source."""
@@ -88,10 +102,19 @@ class LabelIntake:
             while self._learner.is_full:
                 self._learner.wait(1.0)
 
-    def state(self) -> dict[str, Any]:
-        """Return how far the label source was read, for a checkpoint; empty without one."""
+    def state(self, read: NDArray[np.int64] | None = None) -> dict[str, Any]:
+        """Return how far the label source was read, for a checkpoint; empty without one.
+
+        `read` are the labels of a broker that will be acknowledged when the checkpoint is saved.
+        """
         if self._source is None:
             return {}
+        if self._broker is not None:
+            return {
+                "fingerprint": self._broker.fingerprint(),
+                "positions": self._broker.positions(np.empty(0, dtype=np.int64) if read is None else read),
+                "unmatched_in_a_row": self._unmatched_in_a_row,
+            }
         return {
             "offset": self._source.offset,
             "fingerprint": self._source.fingerprint(),
@@ -101,8 +124,14 @@ class LabelIntake:
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a `state`, or from the first label if there was no label source."""
         if self._source is not None and state:
-            self._source.seek(state["offset"], state["fingerprint"])
+            if ("positions" in state) != (self._broker is not None):
+                raise ValueError("the labels of the run came from elsewhere; give the --labels of that run")
             self._unmatched_in_a_row = state["unmatched_in_a_row"]
+            if self._broker is not None:
+                self._broker.seek(0, state["fingerprint"])
+                self._broker.restore_positions(state["positions"])
+                return
+            self._source.seek(state["offset"], state["fingerprint"])
 
     def _match_records(self, records: Records) -> None:
         labelled, evicted = self._matcher.match_records(records)
@@ -145,6 +174,8 @@ class LabelIntake:
         polled = source.poll(max_labels)
         labels, malformed = self._split(polled.labels)
         rejected = [*polled.rejected, *malformed]
+        if self._broker is not None:
+            self._read += [late.offset for late in polled.labels] + [found.offset for found in polled.rejected]
         if rejected:
             self._delivery.reject_labels(rejected)
         if labels:

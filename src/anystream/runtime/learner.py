@@ -14,6 +14,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from anystream.runtime.learn_portion import MAX_CLASSES, learn_portion
 from anystream.runtime.packed_records import pack_records, unpack_records
 from anystream.runtime.records import Records, RejectedRecord
@@ -66,6 +69,9 @@ class Learner(Protocol):
 
     def submit(self, records: Records) -> None:
         """Take records to learn; all of them have a label."""
+
+    def observe_classified(self, records: Records) -> None:
+        """Take records that were classified, with a label or without one."""
 
     def update(self, answered: int) -> None:
         """Learn if it is time, report what could not be learned, and raise any error that is not about a record.
@@ -121,6 +127,9 @@ class FrozenModel:
     def submit(self, records: Records) -> None:
         """Ignore labels."""
 
+    def observe_classified(self, records: Records) -> None:
+        """Ignore them: the model does not change."""
+
     def update(self, answered: int) -> None:
         """Do nothing."""
 
@@ -149,6 +158,9 @@ class InlineLearner:
         Number of records classified between two updates of the model.
     max_classes : int, default=1000
         Number of classes up to which the model learns new ones; records of any further class are reported.
+    note_classified : bool, default=False
+        Whether to tell the model by its `note_classified`, at each update and before it learns, which records were
+        classified since the last, as the published KAOGINC needs. A checkpoint does not hold them.
     """
 
     learns = True
@@ -156,10 +168,15 @@ class InlineLearner:
     oversized = 0
     is_full = False  # it learns before the next batch, however much that is
 
-    def __init__(self, model: Any, *, every: int = 256, max_classes: int = MAX_CLASSES) -> None:
+    def __init__(
+        self, model: Any, *, every: int = 256, max_classes: int = MAX_CLASSES, note_classified: bool = False
+    ) -> None:
         if every < 1:
             raise ValueError(f"every is {every}; use 1 or more records")
         _check_max_classes(max_classes)
+        _check_note_classified(model, note_classified)
+        self._note_classified = note_classified
+        self._classified: list[NDArray[np.float64]] = []  # not counted by the model yet
         self._max_classes = max_classes
         self.model = model
         self.every = every
@@ -184,6 +201,11 @@ class InlineLearner:
         """Keep labelled records until the next update."""
         if len(records):
             self._unlearned.append(records)
+
+    def observe_classified(self, records: Records) -> None:
+        """Keep classified records until the next update, if the model shall count them."""
+        if self._note_classified and len(records):
+            self._classified.append(records.features)
 
     def update(self, answered: int) -> None:
         """Learn if `every` records were classified since the last update."""
@@ -211,6 +233,10 @@ class InlineLearner:
         return self.every - answered % self.every
 
     def _learn(self) -> None:
+        if self._classified:
+            self._snapshot = None
+            self.model.note_classified(np.concatenate(self._classified))
+            self._classified = []
         records = _concatenate(self._unlearned)
         if len(records) == 0:
             return
@@ -243,6 +269,9 @@ class BackgroundLearner:
     max_model_bytes : int, optional
         Size of the model, by its `memory_bytes_`, from which on it learns no more; the engine counts what it would have
         learned. For a model that forgets instead, use the bounds of its own that it was fitted with, such as `window`.
+    note_classified : bool, default=False
+        Whether to tell the model by its `note_classified`, before it learns, which records were classified since the
+        last time, as the published KAOGINC needs. A checkpoint does not hold them.
 
     Notes
     -----
@@ -261,7 +290,9 @@ class BackgroundLearner:
         overflow: LearnOverflow = "block",
         max_classes: int = MAX_CLASSES,
         max_model_bytes: int | None = None,
+        note_classified: bool = False,
     ) -> None:
+        _check_note_classified(model, note_classified)
         if max_model_bytes is not None and max_model_bytes < 1:
             raise ValueError(f"max_model_bytes is {max_model_bytes}; use 1 or more bytes")
         if not 0.0 < share <= 1.0:
@@ -279,6 +310,8 @@ class BackgroundLearner:
         self._share = share
         self._lock = threading.Condition()  # over the snapshot and the unlearned records; notified of free slots
         self._wake = threading.Event()
+        self._note_classified = note_classified
+        self._classified: list[NDArray[np.float64]] = []  # not counted by the model yet
         self._unlearned: list[Records] = []  # not in the published snapshot
         self._n_unlearned = 0
         self.dropped = 0
@@ -311,6 +344,11 @@ class BackgroundLearner:
         """Whether `capacity` records wait and the policy is to block."""
         return self._overflow == "block" and self._n_unlearned >= self._capacity and self._error is None
 
+    @property
+    def model_is_full(self) -> bool:
+        """Whether the model has its maximum size, and learns no more."""
+        return self._model_is_full
+
     def wait(self, seconds: float) -> None:
         """Return when `is_full` may be false, and after `seconds` at the latest."""
         with self._lock:
@@ -331,6 +369,13 @@ class BackgroundLearner:
             self._unlearned.append(records)
             self._n_unlearned += len(records)
         self._wake.set()
+
+    def observe_classified(self, records: Records) -> None:
+        """Pass classified records to the thread, if the model shall count them."""
+        if self._note_classified and len(records):
+            with self._lock:
+                self._classified.append(records.features)
+            self._wake.set()
 
     def update(self, answered: int) -> None:
         """Report what the thread could not learn, and raise the error that ended it, if there is one."""
@@ -367,20 +412,24 @@ class BackgroundLearner:
                 self._wake.wait()
                 self._wake.clear()
                 with self._lock:
-                    parts = list(self._unlearned)
-                if parts:
-                    self._learn(parts)
-                if self._closing and not self._unlearned:
+                    parts, classified = list(self._unlearned), self._classified
+                    self._classified = []
+                if parts or classified:
+                    self._learn(parts, classified)
+                waiting = bool(self._unlearned or self._classified)
+                if self._closing and not waiting:
                     return
-                if self._closing or self._unlearned:
+                if self._closing or waiting:
                     self._wake.set()
         except BaseException as error:  # raised again by `update`, in the engine's thread
             with self._lock:
                 self._error = error
                 self._lock.notify_all()
 
-    def _learn(self, parts: list[Records]) -> None:
+    def _learn(self, parts: list[Records], classified: list[NDArray[np.float64]]) -> None:
         started = time.monotonic()
+        if classified:
+            self._learning.note_classified(np.concatenate(classified))
         records = _concatenate(parts)
         rejected = learn_portion(self._learning, records, self._max_classes)
         snapshot = self._learning.snapshot()
@@ -399,6 +448,11 @@ class BackgroundLearner:
 
     def _has_maximum_size(self, model: Any) -> bool:
         return self._max_model_bytes is not None and model.memory_bytes_ >= self._max_model_bytes
+
+
+def _check_note_classified(model: Any, note_classified: bool) -> None:
+    if note_classified and not hasattr(model, "note_classified"):
+        raise TypeError(f"{type(model).__name__} has no note_classified; leave the option out")
 
 
 def _check_max_classes(max_classes: int) -> None:

@@ -88,6 +88,13 @@ class RecordQueue:
         self._length -= sum(map(len, taken))
         return Records.concatenate(taken) if taken else Records.empty()
 
+    def remove(self, offsets: NDArray[np.int64]) -> int:
+        """Remove the records with these offsets; return how many there were."""
+        rows = np.flatnonzero(np.isin(self.offsets(), offsets))
+        if len(rows):
+            self.dequeue(rows)
+        return len(rows)
+
     def _pop(self, wanted: int) -> list[Records]:
         """Remove and return the parts with the first `wanted` records; the last of them is cut if necessary."""
         popped = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, Self
 
@@ -38,6 +38,44 @@ class Record(NamedTuple):
     label: Any = None
 
 
+class Origin(NamedTuple):
+    """Where a record of a broker came from, and what the broker stores of it.
+
+    Parameters
+    ----------
+    broker : str
+        Kind of broker, such as "kafka".
+    stream : str
+        Topic, stream or subject.
+    partition : str
+        Partition of it; empty if the broker has none.
+    position : str
+        Place of the message in its partition, as the broker writes it.
+    value : bytes or None
+        The message, byte for byte; None if its headers are all it has.
+    key : bytes, optional
+        Its key, if the broker has keys.
+    headers : tuple of (str, bytes)
+        Its headers.
+    time_s : float, optional
+        When the broker stored it, in seconds since 1970.
+    """
+
+    broker: str
+    stream: str
+    partition: str
+    position: str
+    value: bytes | None
+    key: bytes | None = None
+    headers: tuple[tuple[str, bytes], ...] = ()
+    time_s: float | None = None
+
+    @property
+    def identity(self) -> str:
+        """The place of the message as one text, the same at every delivery."""
+        return ":".join(filter(None, (self.broker, self.stream, self.partition, self.position)))
+
+
 class RejectedRecord(NamedTuple):
     """A record that was not classified, and the reason.
 
@@ -53,6 +91,8 @@ class RejectedRecord(NamedTuple):
         Its key, if it could be read.
     record : str
         The content of the record, shortened if it is very long.
+    origin : Origin, optional
+        The message that the record came in, if it came from a broker.
     """
 
     reason: str
@@ -60,10 +100,14 @@ class RejectedRecord(NamedTuple):
     line: int | None = None
     key: Any = None
     record: str = ""
+    origin: Origin | None = None
 
     def describe(self) -> str:
         """Return where the record is and what is wrong with it, in one line."""
-        place = f"line {self.line}" if self.line is not None else f"the record at offset {self.offset}"
+        if self.origin is not None:
+            place = self.origin.identity
+        else:
+            place = f"line {self.line}" if self.line is not None else f"the record at offset {self.offset}"
         return f"{place}: {self.reason}"
 
 
@@ -118,6 +162,10 @@ class Records:
         See `Record`.
     sequence : array of shape (n,), int64
         The order in which the engine took the records; -1 before that.
+    unknown : array of shape (n,), object
+        What the source did not know and replaced by a missing value, such as a new category; None otherwise.
+    kept : array of shape (n,), object
+        Cells that go into the answer as they are, a tuple per record; None without any.
     """
 
     key: NDArray[Any]
@@ -128,6 +176,8 @@ class Records:
     deadline: NDArray[np.float64]
     label: NDArray[Any]
     sequence: NDArray[np.int64]
+    unknown: NDArray[Any]
+    kept: NDArray[Any]
 
     @classmethod
     def from_features(
@@ -140,6 +190,8 @@ class Records:
         arrival: ArrayLike | None = None,
         deadline: ArrayLike | None = None,
         label: Sequence[Any] | NDArray[Any] | None = None,
+        unknown: Mapping[int, str] | None = None,
+        kept: Sequence[tuple[Any, ...]] | None = None,
     ) -> Self:
         """Make records; without `offset` they are numbered from 0, without `key` the offset is the key."""
         rows = np.ascontiguousarray(features, dtype=np.float64)
@@ -156,7 +208,11 @@ class Records:
             deadline=np.full(n, np.nan) if deadline is None else np.asarray(deadline, dtype=np.float64),
             label=np.full(n, None, dtype=object) if label is None else _as_objects(label),
             sequence=np.full(n, -1, dtype=np.int64),
+            unknown=np.full(n, None, dtype=object),
+            kept=np.full(n, None, dtype=object) if kept is None else _as_objects(kept),
         )
+        for row, reason in (unknown or {}).items():
+            records.unknown[row] = reason
         for name in _COLUMNS:
             if len(getattr(records, name)) != n:
                 raise ValueError(

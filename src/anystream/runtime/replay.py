@@ -88,6 +88,12 @@ class Replay:
         self._ahead = Records.empty()
         self._rejected: list[RejectedRecord] = []
 
+    def __getattr__(self, name: str) -> Any:
+        """Return what the replayed source has beside its contract, such as how much of a file was read."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._source, name)
+
     @property
     def offset(self) -> int:
         """Where the next record begins."""

@@ -102,7 +102,8 @@ class SimulatedModel:
         answer: Answer = self._model.classify(X, budget=Budget(steps=steps))
         seconds = self._cost.call_s + n * self._cost.record_s + float(answer.steps.sum()) * self._cost.step_s
         self._clock.sleep(seconds)
-        return Answer(answer.labels, answer.proba, answer.steps, answer.certified, seconds)
+        answer.elapsed_s = seconds
+        return answer
 
 
 class RepeatingSource:

@@ -25,25 +25,39 @@ class Summary:
     Attributes
     ----------
     taken : int
-        Records that came from the source, malformed ones included: ``answered + shed + dead_letters + waiting``.
+        Records that came from the source, malformed ones included:
+        ``answered + shed + dead_letters + withdrawn + waiting``.
     answered, on_time, late : int
         Records that were classified; of them, by their deadline and after it.
     shed : int
         Records that the queue evicted unanswered.
     dead_letters : int
         Records that could not be read or classified.
+    withdrawn : int
+        Records that `Engine.withdraw` removed from the queue.
     steps : int
         Steps of all answers.
     certified : int
         Answers that no further step could have changed.
+    confident : int
+        Answers that a test of the classifier ended, at a stated rate of error.
+    unreached : int
+        Answers from the shares of the classes alone: the time was over before the classifier began with the record.
     labelled : int
         Records, of those taken, that carried their label.
     judged, right, right_on_time : int
         Answers to such records; of them, those that agreed with the label; of these, those by their deadline.
     waited_s : float
         Sum of the seconds from arrival to answer.
+    deadlines_from : str
+        What the deadlines were counted from: "arrival", if records had arrival times, "taken", the instant at which
+        they could be taken, otherwise; empty without deadlines.
     first_bad : list of str
         Where the first few records are that could not be read or classified, and why.
+    unknown : int
+        Answers to records in which something was unknown and counted as missing, such as a new category.
+    first_unknown : list of str
+        Where the first few of them are, and what was unknown.
     labels_received : int
         Labels that came from the label source: ``labels_matched + labels_evicted + labels_pending``.
     labels_matched, labels_evicted, labels_pending : int
@@ -81,14 +95,20 @@ class Summary:
     late: int = 0
     shed: int = 0
     dead_letters: int = 0
+    withdrawn: int = 0
     steps: int = 0
     certified: int = 0
+    confident: int = 0
+    unreached: int = 0
     labelled: int = 0
     judged: int = 0
     right: int = 0
     right_on_time: int = 0
     waited_s: float = 0.0
+    deadlines_from: str = ""
     first_bad: list[str] = field(default_factory=list)
+    unknown: int = 0
+    first_unknown: list[str] = field(default_factory=list)
     labels_received: int = 0
     labels_matched: int = 0
     labels_evicted: int = 0
@@ -111,12 +131,20 @@ class Summary:
     @property
     def waiting(self) -> int:
         """Records that were taken and are neither answered nor dropped yet."""
-        return self.taken - self.answered - self.shed - self.dead_letters
+        return self.taken - self.answered - self.shed - self.dead_letters - self.withdrawn
 
     def add_rejected(self, rejected: Sequence[RejectedRecord]) -> None:
         """Count records that could not be read or classified."""
         self.dead_letters += len(rejected)
         _describe_first(rejected, self.first_bad)
+
+    def add_unknown(self, lines: NDArray[np.int64], offsets: NDArray[np.int64], reasons: NDArray[Any]) -> None:
+        """Count answers to records in which something was unknown: their lines, offsets, and what it was."""
+        self.unknown += len(reasons)
+        n = max(_MAX_DESCRIBED - len(self.first_unknown), 0)
+        rows = zip(reasons[:n], offsets[:n].tolist(), lines[:n].tolist(), strict=True)
+        described = [RejectedRecord(reason, offset, line or None) for reason, offset, line in rows]
+        _describe_first(described, self.first_unknown)
 
     def add_rejected_labels(self, rejected: Sequence[RejectedRecord]) -> None:
         """Count label records that could not be read."""
@@ -157,8 +185,18 @@ class Summary:
             "steps_per_record": round(self.steps / answered, 3),
             "certified": self.certified,
         }
+        if self.confident:
+            figures["confident"] = self.confident
+        if self.unreached:
+            figures["unreached"] = self.unreached
+        if self.withdrawn:
+            figures["withdrawn"] = self.withdrawn
+        if self.deadlines_from:
+            figures["deadlines_from"] = self.deadlines_from
         if self.first_bad:
             figures["first_bad"] = self.first_bad
+        if self.unknown:
+            figures |= {"unknown": self.unknown, "first_unknown": self.first_unknown}
         if self.answered:
             figures["wait_mean_s"] = round(self.waited_s / answered, 6)
             figures["wait_p50_s"] = round(self.wait_quantile(0.5), 6)

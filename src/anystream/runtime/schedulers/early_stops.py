@@ -22,7 +22,7 @@ class EarlyStops:
 
     def observe(self, answer: Answer) -> None:
         """Add the answers of a batch."""
-        stops = np.where(answer.certified, answer.steps, np.inf)[-_MAX_ANSWERS:]
+        stops = np.where(answer.settled, answer.steps, np.inf)[-_MAX_ANSWERS:]
         kept = self._stops[len(stops) - _MAX_ANSWERS :] if len(stops) < _MAX_ANSWERS else stops[:0]
         self._stops = np.concatenate([kept, stops])
 

@@ -89,7 +89,7 @@ class MarginalGain:
         if affordable < 1:
             return None
         gains = self.table.expected_gain(planned.level, planned.next_level, answer.proba.max(axis=1))
-        gains[answer.certified] = 0.0
+        gains[answer.settled] = 0.0
         rows = np.flatnonzero(gains > self.min_gain)
         if len(rows) > affordable:
             rows = rows[np.argsort(-gains[rows], kind="stable")[:affordable]]
