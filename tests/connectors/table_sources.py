@@ -2,7 +2,9 @@
 
 from anystream.connectors.schema import Column, Schema
 
-SCHEMA = Schema((Column("x"), Column("colour", ("blue", "red"))), label="y", key="id", label_type="int")
+SCHEMA = Schema(
+    (Column("x"), Column("colour", ("blue", "red"))), label="y", key="id", label_type="int", unknown="reject"
+)
 
 
 def drain(source, max_records=3):

@@ -10,7 +10,7 @@ import pyarrow.parquet  # noqa: E402  after the check that pyarrow is installed
 
 from anystream.connectors.arrow import ArrowSource, ParquetSink, read_arrow_columns  # noqa: E402  needs pyarrow
 
-SCHEMA = Schema((Column("x"), Column("c", ("u", "v"))), label="y", label_type="int")
+SCHEMA = Schema((Column("x"), Column("c", ("u", "v"))), label="y", label_type="int", unknown="reject")
 
 
 @pytest.fixture(params=["t.parquet", "t.arrow"])

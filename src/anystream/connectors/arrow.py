@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from anystream.anytime.errors import RecordError
+from anystream.connectors.answer_lines import name_kept
+from anystream.connectors.byte_input import read_magic
 from anystream.connectors.schema import Schema, SchemaError
 from anystream.connectors.table_records import encode_records
 from anystream.runtime.contracts import AnsweredRecords, PollResult
@@ -37,13 +40,16 @@ class ArrowSource:
         The meaning of the columns.
     """
 
+    always_ready = True
+    """All records are there from the start."""
+
     def __init__(self, path: str | os.PathLike[str], schema: Schema) -> None:
         self._path = Path(path)
         self.schema = schema
         self._names, self._n_records = _read_shape(self._path)
         schema.require_columns(self._names, path)
         numeric = {column.name for column in schema.columns if column.categories is None} | {schema.time}
-        self._numeric = numeric - {schema.label, schema.key}
+        self._numeric = numeric - {schema.label, schema.key, *schema.keep}
         self._batches: Iterator[Any] = iter(())
         self._ahead: dict[str, Any] = {}  # lists of cells, and arrays of numbers, by column
         self._n_ahead = 0
@@ -54,6 +60,11 @@ class ArrowSource:
     def done(self) -> bool:
         """Whether every record was polled."""
         return self.offset >= self._n_records
+
+    @property
+    def share_read(self) -> float:
+        """Share of the records that were polled."""
+        return self.offset / max(self._n_records, 1)
 
     def poll(self, max_records: int) -> PollResult:
         """Return the next records."""
@@ -91,9 +102,7 @@ class ArrowSource:
         """Continue from row `offset`."""
         if fingerprint is not None and fingerprint != self.fingerprint():
             raise ValueError(f"{self._path} is not the file that the run has read; give the input of that run")
-        wanted = [column.name for column in self.schema.columns]
-        wanted += [n for n in (self.schema.label, self.schema.key, self.schema.time) if n in self._names]
-        self._batches = _read_batches(self._path, wanted)
+        self._batches = _read_batches(self._path, [name for name in self.schema.used_names if name in self._names])
         self._ahead, self._n_ahead = {}, 0
         self.offset = 0
         while self.offset < offset:
@@ -131,10 +140,16 @@ class ParquetSink:
     ----------
     path : path
         The file.
+    unknown : bool, default=False
+        Add a column that tells whether something in the record was unknown.
+    keep : sequence of str
+        Names of the cells that records carry into their answers; they are written as texts.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, unknown: bool = False, keep: Sequence[str] = ()) -> None:
         self._path = Path(path)
+        self._unknown = unknown
+        self._keep = name_kept(keep)
         self._writer: Any = None
         self._key_type: Any = None
 
@@ -156,6 +171,8 @@ class ParquetSink:
                     "certified": answers.certified,
                     "late": answers.late,
                 }
+                | ({"unknown": answers.unknown} if self._unknown else {})
+                | self._kept_columns(answers)
             )
             table = table if self._writer is None else table.cast(self._writer.schema)
         except (pa.ArrowException, UnicodeError, OverflowError, TypeError) as error:
@@ -163,6 +180,15 @@ class ParquetSink:
         if self._writer is None:
             self._writer = parquet.ParquetWriter(self._path, table.schema)
         self._writer.write_table(table)
+
+    def _kept_columns(self, answers: AnsweredRecords) -> dict[str, Any]:
+        if not self._keep or answers.kept is None:
+            return {}
+        columns = zip(*answers.kept, strict=True) if len(answers.kept) else ((),) * len(self._keep)
+        return {
+            name: pa.array([None if cell is None else str(cell) for cell in cells], type=pa.string())
+            for name, cells in zip(self._keep, columns, strict=True)
+        }
 
     def flush(self) -> None:
         """Do nothing: a Parquet file is readable only after `close`."""
@@ -184,40 +210,72 @@ class ParquetSink:
             self._writer.close()
 
 
-def read_arrow_columns(path: str | os.PathLike[str], *, max_records: int | None = None) -> dict[str, list[Any]]:
-    """Return the columns of a whole file, or of its first records."""
+def read_arrow_chunks(path: str | os.PathLike[str]) -> Iterator[tuple[dict[str, list[Any]], range]]:
+    """Yield the columns of a file in parts, with the numbers of the records, from 1."""
     names, _ = _read_shape(Path(path))
-    columns: dict[str, list[Any]] = {name: [] for name in names}
     n = 0
     for batch in _read_batches(Path(path), names):
-        for name in names:
-            columns[name].extend(batch.column(name).to_pylist())
+        yield {name: batch.column(name).to_pylist() for name in names}, range(n + 1, n + 1 + batch.num_rows)
         n += batch.num_rows
-        if max_records is not None and n >= max_records:
-            return {name: cells[:max_records] for name, cells in columns.items()}
-    return columns
+
+
+def read_arrow_columns(path: str | os.PathLike[str], *, max_records: int | None = None) -> dict[str, list[Any]]:
+    """Return the columns of a whole file, or of its first records."""
+    columns: dict[str, list[Any]] = {name: [] for name in _read_shape(Path(path))[0]}
+    for part, numbers in read_arrow_chunks(path):
+        for name, cells in part.items():
+            columns[name].extend(cells)
+        if max_records is not None and numbers.stop > max_records:
+            break
+    return {name: cells[:max_records] for name, cells in columns.items()}
+
+
+def _is_parquet(path: Path) -> bool:
+    """Whether a file is Parquet, by its first bytes, and by its name if they tell nothing."""
+    magic = read_magic(path)
+    return path.suffix == ".parquet" if magic is None else magic == "Parquet"
 
 
 def _read_shape(path: Path) -> tuple[list[str], int]:
     """Return the names of the columns, and the number of records."""
     if str(path) == "-":
         raise ValueError("Parquet and Arrow cannot be read from standard input; name a file")
+    is_parquet = _is_parquet(path)
     try:
-        if path.suffix == ".parquet":
-            metadata = parquet.ParquetFile(path)
-            return list(metadata.schema_arrow.names), int(metadata.metadata.num_rows)
-        with ipc.open_file(path) as reader:
-            n_records = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
-            return list(reader.schema.names), n_records
+        with _name_damage(path):
+            return _read_parquet_shape(path) if is_parquet else _read_arrow_shape(path)
     except pa.ArrowInvalid as error:
-        kind = "a Parquet" if path.suffix == ".parquet" else "an Arrow"
+        kind = "a Parquet" if is_parquet else "an Arrow"
         raise SchemaError(f"{path}: this is not {kind} file ({error})") from None
 
 
-def _read_batches(path: Path, names: Sequence[str]) -> Iterator[Any]:
-    if path.suffix == ".parquet":
-        yield from parquet.ParquetFile(path).iter_batches(_BATCH, columns=list(names))
-        return
+def _read_parquet_shape(path: Path) -> tuple[list[str], int]:
+    metadata = parquet.ParquetFile(path)
+    return list(metadata.schema_arrow.names), int(metadata.metadata.num_rows)
+
+
+def _read_arrow_shape(path: Path) -> tuple[list[str], int]:
     with ipc.open_file(path) as reader:
-        for i in range(reader.num_record_batches):
-            yield reader.get_batch(i).select(list(names))
+        n_records = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
+        return list(reader.schema.names), n_records
+
+
+def _read_batches(path: Path, names: Sequence[str]) -> Iterator[Any]:
+    with _name_damage(path):
+        if _is_parquet(path):
+            yield from parquet.ParquetFile(path).iter_batches(_BATCH, columns=list(names))
+            return
+        with ipc.open_file(path) as reader:
+            for i in range(reader.num_record_batches):
+                yield reader.get_batch(i).select(list(names))
+
+
+@contextmanager
+def _name_damage(path: Path) -> Iterator[None]:
+    """Raise SchemaError for damaged data, for which pyarrow also raises OSError, as for errors of the system."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, pa.ArrowInvalid) or getattr(error, "errno", None) is not None:
+            raise
+        raise SchemaError(f"{path} is damaged ({str(error).strip()}); write it again") from None

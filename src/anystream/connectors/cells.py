@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, time
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ def parse_labels(cells: Sequence[Any], label_type: str, errors: Errors) -> list[
     return _convert_each(parse_label, cells, errors)
 
 
-def parse_numbers(name: str, cells: Sequence[Any], errors: Errors) -> NDArray[np.float64]:
+def parse_numbers(name: str, cells: Sequence[Any], errors: Errors, wanted: str = "a number") -> NDArray[np.float64]:
     """Return the cells of a column as numbers; NaN where missing or, with an entry in `errors`, malformed."""
     if isinstance(cells, np.ndarray):
         if not np.isinf(cells).any():
@@ -100,33 +101,69 @@ def parse_numbers(name: str, cells: Sequence[Any], errors: Errors) -> NDArray[np
         try:
             numbers[row] = float(cell)
         except (TypeError, ValueError, OverflowError):
-            errors.setdefault(row, f"column {name!r} has {show_value(cell)}, which is not a number")
+            errors.setdefault(row, f"column {name!r} has {show_value(cell)}, which is not {wanted}")
             continue
         if math.isinf(numbers[row]):
             errors.setdefault(row, f"column {name!r} has {show_value(cell)}, which is not finite")
     return numbers
 
 
-def encode_one_hot(
-    name: str, categories: Sequence[str], cells: Sequence[Any], out: NDArray[np.float64], errors: Errors
-) -> None:
-    """Write the cells of a column of categories into `out`: 1 in the column of the category and 0 in the others.
+def number_categories(
+    name: str, categories: Sequence[str], cells: Sequence[Any], errors: Errors, unknown: Errors, *, other: bool = False
+) -> NDArray[np.intp]:
+    """Return the number of each cell's category; -1 where it is missing, malformed or unknown.
 
-    A row whose cell is missing or, with an entry in `errors`, unknown is not written.
+    Parameters
+    ----------
+    name : str
+        Name of the column, for messages.
+    categories : sequence of str
+        The categories, in the order of their numbers.
+    cells : sequence
+        The cells.
+    errors, unknown : dict
+        Receive what is wrong with a cell that is no category at all, and with one that is none of `categories`.
+    other : bool, default=False
+        Whether all other categories have a number together, which follows those of `categories`.
     """
-    places = {category: place for place, category in enumerate(categories)}
+    numbers = {category: number for number, category in enumerate(categories)}
 
-    def find_place(cell: Any) -> Any:
+    def find_number(cell: Any) -> Any:
         if is_missing(cell):
             return -1
-        if isinstance(cell, list | dict) or (place := places.get(to_category(cell))) is None:
-            return _CellError(f"column {name!r} has {show_value(cell)}, a category that is not in the training data")
-        return place
+        if isinstance(cell, list | dict):
+            return _CellError(f"column {name!r} has {show_value(cell)}, which is no category")
+        found = numbers.get(to_category(cell), len(categories) if other else None)
+        if found is None:
+            return _UnknownError(f"column {name!r} has {show_value(cell)}, a category that is not in the training data")
+        return found
 
-    found = np.array([-1 if at is None else at for at in _convert_each(find_place, cells, errors)], dtype=np.intp)
-    rows = np.flatnonzero(found >= 0)
-    out[rows] = 0.0
-    out[rows, found[rows]] = 1.0
+    found = _convert_each(find_number, cells, errors, unknown)
+    return np.array([-1 if number is None else number for number in found], dtype=np.intp)
+
+
+def parse_times(name: str, cells: Sequence[Any], errors: Errors) -> NDArray[np.float64]:
+    """Return the cells of a column as seconds: numbers, or instants by ISO 8601, which are UTC without an offset.
+
+    NaN where missing or, with an entry in `errors`, malformed.
+    """
+    if isinstance(cells, np.ndarray):
+        return parse_numbers(name, cells, errors)
+    return parse_numbers(
+        name, [_to_seconds(cell) for cell in cells], errors, "a number of seconds or a time of ISO 8601"
+    )
+
+
+def _to_seconds(cell: Any) -> Any:
+    """Return the seconds since 1970 of an instant; anything else as it is."""
+    if isinstance(cell, str) and "-" in cell[1:]:
+        try:
+            cell = datetime.fromisoformat(cell.strip())
+        except ValueError:
+            return cell
+    if isinstance(cell, datetime):
+        return (cell if cell.tzinfo is not None else cell.replace(tzinfo=UTC)).timestamp()
+    return datetime.combine(cell, time(), UTC).timestamp() if isinstance(cell, date) else cell
 
 
 def is_missing(cell: Any) -> bool:
@@ -156,17 +193,25 @@ class _CellError(str):
     __slots__ = ()
 
 
-def _convert_each(convert: Callable[[Any], Any], cells: Sequence[Any], errors: Errors) -> list[Any]:
+class _UnknownError(_CellError):
+    """A category that is not known."""
+
+    __slots__ = ()
+
+
+def _convert_each(
+    convert: Callable[[Any], Any], cells: Sequence[Any], errors: Errors, unknown: Errors | None = None
+) -> list[Any]:
     """Convert every cell, with None for errors; equal texts are converted once, because a column has few different."""
     if set(map(type, cells)) == {str}:
         known = {cell: convert(cell) for cell in set(cells)}
         found = list(map(known.__getitem__, cells))
-        if not any(type(value) is _CellError for value in known.values()):
+        if not any(isinstance(value, _CellError) for value in known.values()):
             return found
     else:
         found = list(map(convert, cells))
     for row, value in enumerate(found):
-        if type(value) is _CellError:
-            errors.setdefault(row, str(value))
+        if isinstance(value, _CellError):
+            (unknown if type(value) is _UnknownError and unknown is not None else errors).setdefault(row, str(value))
             found[row] = None
     return found

@@ -6,21 +6,20 @@ import csv
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anystream.connectors.cells import EXACT_INT_LIMIT
-from anystream.connectors.lines import MAX_LINE_BYTES, Line, LineReader
+from anystream.connectors.lines import MAX_LINE_BYTES, SPACE, Line, LineReader
 from anystream.connectors.schema import Schema, SchemaError
-from anystream.connectors.text_source import TextSource, reject_line
+from anystream.connectors.text_source import TextSource, read_chunks, reject_line
 from anystream.runtime.records import RejectedRecord, shorten
 
 _DELIMITERS = ",;\t|"
 _MAX_QUOTED_LINES = 100  # maximum number of lines in a quoted record
+_CHUNK_RECORDS = 8192  # records of a table read at a time
 _MAX_SKIPPED = 64  # maximum number of polls before parsing all cells at once is tried again
 
 
@@ -35,8 +34,8 @@ class CsvSource(TextSource):
         The meaning of the columns.
     delimiter : str, optional
         The character between cells; by default that of ``, ; | tab`` which is most frequent in the first line.
-    max_line_bytes : int, default=1_000_000
-        Maximum number of bytes in a line; longer ones are rejected.
+    max_line_bytes, rename
+        See `TextSource`.
     """
 
     def __init__(
@@ -46,14 +45,20 @@ class CsvSource(TextSource):
         *,
         delimiter: str | None = None,
         max_line_bytes: int = MAX_LINE_BYTES,
+        rename: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(path, schema, max_line_bytes=max_line_bytes)
+        super().__init__(path, schema, max_line_bytes=max_line_bytes, rename=rename)
         self._open_quote: list[Line] = []  # lines of a record whose closing quote was not read yet
-        self.header, self.delimiter = _read_header(self._reader, delimiter)
-        schema.require_columns(self.header, self._reader.name)
+        header, self.delimiter = _read_header(self._reader, delimiter)
+        self.header = header
+        for old, new in self._rename.items():
+            if old in header and new not in header:
+                header[header.index(old)] = new
+        if header:  # else the input is empty
+            schema.require_columns(self.header, self._reader.name)
         used = {*(column.name for column in schema.columns), schema.label, schema.time}
         self._used = [place for place, name in enumerate(self.header) if name in used]
-        self._all_numeric = schema.is_numeric and schema.key not in self.header
+        self._all_numeric = schema.is_numeric and schema.key not in self.header and not schema.keep
         self._slow_polls = self._to_skip = 0
 
     @property
@@ -159,6 +164,30 @@ class CsvSource(TextSource):
         return records
 
 
+def read_csv_chunks(
+    path: str | os.PathLike[str] | LineReader, *, delimiter: str | None = None, max_records: int = _CHUNK_RECORDS
+) -> Iterator[tuple[dict[str, list[str]], list[int]]]:
+    """Yield the columns of a CSV file as text, in parts, with the line number of each record.
+
+    Parameters
+    ----------
+    path, delimiter
+        See `CsvSource`.
+    max_records : int
+        Maximum number of records in a part.
+
+    Raises
+    ------
+    SchemaError
+        At the first line that is malformed.
+    """
+    source = CsvSource(path, Schema(()), delimiter=delimiter)
+    if not source.header:
+        raise SchemaError(f"{source.name}: the file is empty; its first line must name the columns")
+    yield {name: [] for name in source.header}, []  # the names, also of a file without records
+    yield from read_chunks(source, max_records)
+
+
 def read_csv_columns(
     path: str | os.PathLike[str], *, delimiter: str | None = None, max_records: int | None = None
 ) -> dict[str, list[str]]:
@@ -173,23 +202,13 @@ def read_csv_columns(
     max_records : int, optional
         Maximum number of records to read.
     """
-    with open(Path(path), encoding="utf-8-sig", newline="") as file, _explain_encoding(path):
-        first = file.readline()
-        if not first.strip():
-            raise SchemaError(f"{path}: the file has no header; its first line must name the columns")
-        used = delimiter or _guess_delimiter(first)
-        header = _check_header(next(csv.reader([first], delimiter=used)), path)
-        rows: list[list[str]] = []
-        for row in islice(csv.reader(file, delimiter=used), max_records):
-            if not row:
-                continue
-            if len(row) != len(header):
-                raise SchemaError(
-                    f"{path}: record {len(rows) + 1} has {len(row)} fields, the header {len(header)}; correct the file"
-                )
-            rows.append(row)
-    columns = zip(*rows, strict=True) if rows else ((),) * len(header)
-    return {name: list(cells) for name, cells in zip(header, columns, strict=True)}
+    columns: dict[str, list[str]] = {}
+    for part, lines in read_csv_chunks(path, delimiter=delimiter, max_records=max_records or _CHUNK_RECORDS):
+        for name, cells in part.items():
+            columns.setdefault(name, []).extend(cells)
+        if max_records is not None and lines:
+            break
+    return columns
 
 
 @contextmanager
@@ -204,16 +223,20 @@ def _explain_encoding(path: Any) -> Iterator[None]:
 
 
 def _read_header(reader: LineReader, delimiter: str | None) -> tuple[list[str], str]:
-    """Return the names of the columns, and the delimiter."""
+    """Return the names of the columns, and the delimiter; no names if the input is empty."""
     while not reader.done:
         for line in reader.read(1):
-            text = line.text.decode("utf-8-sig", "replace")
-            if text.strip():
-                used = delimiter or _guess_delimiter(text)
+            if line.text.strip(SPACE):
                 with _explain_encoding(reader.name):
+                    text = line.text.decode("utf-8-sig")
+                    if line.too_long or "\0" in text:
+                        raise SchemaError(
+                            f"{reader.name}: the first line is not text; give CSV, whose first line names the columns"
+                        )
+                    used = delimiter or _guess_delimiter(text)
                     return _check_header(next(csv.reader([text], delimiter=used)), reader.name), used
         reader.wait(0.1)
-    raise SchemaError(f"{reader.name}: the input is empty; its first line must name the columns")
+    return [], delimiter or ","
 
 
 def _check_header(header: list[str], path: Any) -> list[str]:

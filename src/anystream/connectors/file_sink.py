@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import os
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BufferedWriter, FileIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
-from anystream.anytime.errors import RecordError
+from anystream.connectors.answer_lines import AnswerLines, JsonAnswerLines, answer_rows
 from anystream.model_file.replace_file import sync_folder
 from anystream.runtime.contracts import AnsweredRecords
-from anystream.runtime.records import RejectedRecord, printable_key
+from anystream.runtime.records import Origin, RejectedRecord, printable_key
 
 _TAIL_BYTES = 2**16  # bytes before a mark by which a file is recognised
 
@@ -27,15 +26,17 @@ _TAIL_BYTES = 2**16  # bytes before a mark by which a file is recognised
 class _LineFile:
     """A file that is written in whole lines and can be truncated to the mark of a checkpoint."""
 
-    def __init__(self, path: str | os.PathLike[str], *, resume: bool = False) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, resume: bool = False, append: bool = False) -> None:
         self._file: BinaryIO
         self._is_file = path != "-"
         if self._is_file:
             self._name = str(path)
-            mode = "r+" if resume and Path(path).exists() else "w+"  # also read, by `_hash_tail`
+            mode = "r+" if (resume or append) and Path(path).exists() else "w+"  # also read, by `_hash_tail`
             self._synced_name = mode == "r+"
             self._file = BufferedWriter(FileIO(Path(path), mode))
-            self._file.seek(0, os.SEEK_END)
+            n_bytes = self._file.seek(0, os.SEEK_END)
+            if append and n_bytes and os.pread(self._file.fileno(), 1, n_bytes - 1) != b"\n":
+                self._file.write(b"\n")
         else:
             self._file, self._name = sys.stdout.buffer, "standard output"
 
@@ -116,40 +117,32 @@ class _LineFile:
             raise OSError(error.errno, error.strerror, self._name) from error
 
 
-class _AnswerFile(_LineFile, ABC):
-    """Answers as lines; the texts of the classes are made once."""
+class _AnswerFile(AnswerLines, _LineFile):
+    """Answers as lines of a file."""
 
-    def __init__(self, path: str | os.PathLike[str], *, proba: bool = False, resume: bool = False) -> None:
-        super().__init__(path, resume=resume)
-        self._proba = proba
-        self._classes: NDArray[Any] | None = None
-        self._texts: dict[Any, str] = {}
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        proba: bool = False,
+        unknown: bool = False,
+        keep: Sequence[str] = (),
+        resume: bool = False,
+        append: bool = False,
+    ) -> None:
+        _LineFile.__init__(self, path, resume=resume, append=append)
+        AnswerLines.__init__(self, proba=proba, unknown=unknown, keep=keep)
 
     def write(self, answers: AnsweredRecords) -> None:
         """Append the answers."""
-        if self._classes is not answers.classes:
-            self._classes = answers.classes
-            self._texts = {label: self._format_value(label) for label in answers.classes.tolist()}
-        try:
-            lines = "".join(self._format_lines(answers)).encode("utf-8", "backslashreplace")
-        except (MemoryError, OSError):
-            raise
-        except Exception as error:  # such as a key that has no text
-            raise RecordError(f"its key or label has no text ({error or type(error).__name__})") from error
-        self._write(lines)
-
-    @staticmethod
-    @abstractmethod
-    def _format_value(value: Any) -> str:
-        """Return a label or key in the format of the file."""
-
-    @abstractmethod
-    def _format_lines(self, answers: AnsweredRecords) -> Sequence[str]:
-        """Return one line per answer."""
+        self._write("".join(self.format_answers(answers)).encode("utf-8", "backslashreplace"))
 
 
-class JsonLinesSink(_AnswerFile):
+class JsonLinesSink(JsonAnswerLines, _AnswerFile):
     """Answers as JSON lines: key, label, confidence, steps, certified, late; with `proba` all probabilities.
+
+    An answer to a record for which there was no time at all has ``"reached": false``, one that a test of the classifier
+    ended without a certificate ``"confident": true``.
 
     Parameters
     ----------
@@ -157,28 +150,17 @@ class JsonLinesSink(_AnswerFile):
         A file, or standard output.
     proba : bool, default=False
         Write the probability of every class.
+    unknown : bool, default=False
+        Mark every answer by whether something in its record was unknown; by default only where that is so, which CSV
+        cannot.
+    keep : sequence of str
+        Names of the cells that records carry into their answers (`Schema.keep`).
     resume : bool, default=False
         Keep the content of the file; a checkpoint truncates it to its mark.
+    append : bool, default=False
+        Keep the content of the file for good: what it holds belongs to records that do not come again. A last line that
+        a kill has torn is ended.
     """
-
-    @staticmethod
-    def _format_value(value: Any) -> str:
-        return json.dumps(value, allow_nan=False)
-
-    def _format_lines(self, answers: AnsweredRecords) -> Sequence[str]:
-        texts = self._texts
-        lines = [
-            f'{{"key": {key}, "label": {texts[label]}, "confidence": {confidence!r}, "steps": {steps}, '
-            f'"certified": {"true" if certified else "false"}, "late": {"true" if late else "false"}}}\n'
-            for key, label, confidence, steps, certified, late in _answer_rows(answers, self._format_value)
-        ]
-        if self._proba:
-            names = [json.dumps(str(label)) for label in answers.classes.tolist()]
-            lines = [
-                f'{line[:-2]}, "proba": {{{", ".join(f"{n}: {p!r}" for n, p in zip(names, row, strict=True))}}}}}\n'
-                for line, row in zip(lines, answers.proba.round(6).tolist(), strict=True)
-            ]
-        return lines
 
 
 class CsvSink(_AnswerFile):
@@ -192,25 +174,37 @@ class CsvSink(_AnswerFile):
         if self._classes is None and (not self._is_file or self._file.tell() == 0):
             names = ["key", "label", "confidence", "steps", "certified", "late"]
             if self._proba:
-                names += [self._format_value(f"proba_{label}") for label in answers.classes.tolist()]
+                names += [self.format_value(f"proba_{label}") for label in answers.classes.tolist()]
+            names += ["unknown"] if self._unknown else []
+            names += map(self.format_value, self._keep)
             self._write((",".join(names) + "\n").encode())
         super().write(answers)
 
     @staticmethod
-    def _format_value(value: Any) -> str:
+    def format_value(value: Any) -> str:
+        """Return a label or key as a cell."""
         text = str(value)
         return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text
 
-    def _format_lines(self, answers: AnsweredRecords) -> Sequence[str]:
+    def format_lines(self, answers: AnsweredRecords) -> Sequence[str]:
+        """Return one line per answer."""
         texts = self._texts
         lines = [
             f"{key},{texts[label]},{confidence!r},{steps},{int(certified)},{int(late)}\n"
-            for key, label, confidence, steps, certified, late in _answer_rows(answers, self._format_value)
+            for key, label, confidence, steps, certified, late in answer_rows(answers, self.format_value)
         ]
         if self._proba:
             lines = [
                 f"{line[:-1]},{','.join(map(repr, row))}\n"
                 for line, row in zip(lines, answers.proba.round(6).tolist(), strict=True)
+            ]
+        if self._unknown:
+            marks = np.zeros(len(lines), dtype=np.bool_) if answers.unknown is None else answers.unknown
+            lines = [f"{line[:-1]},{int(mark)}\n" for line, mark in zip(lines, marks.tolist(), strict=True)]
+        if self._keep and answers.kept is not None:
+            lines = [
+                f"{line[:-1]},{','.join(self.format_value('' if cell is None else cell) for cell in cells)}\n"
+                for line, cells in zip(lines, answers.kept, strict=True)
             ]
         return lines
 
@@ -218,12 +212,17 @@ class CsvSink(_AnswerFile):
 class DeadLetterFile(_LineFile):
     """Rejected records as JSON lines: line number, key, reason and the content of the record.
 
+    A record of a broker has its origin beside them, with the original bytes, so that it can be sent again.
+
     Parameters
     ----------
     path : path
         The file.
     resume : bool, default=False
         Keep the content of the file; a checkpoint truncates it to its mark.
+    append : bool, default=False
+        Keep the content of the file for good: what it holds belongs to records that do not come again. A last line that
+        a kill has torn is ended.
     """
 
     def write(self, rejected: Sequence[RejectedRecord]) -> None:
@@ -231,30 +230,27 @@ class DeadLetterFile(_LineFile):
         for found in rejected:
             key = printable_key(found.key)
             members = {"line": found.line, "key": key, "reason": found.reason, "record": found.record}
+            if found.origin is not None:
+                members |= _describe_origin(found.origin)
             line = json.dumps({name: value for name, value in members.items() if value is not None}, ensure_ascii=False)
             self._write(line.encode("utf-8", "backslashreplace") + b"\n")  # an escape of JSON for a surrogate
 
 
-def _answer_rows(answers: AnsweredRecords, format_key: Callable[[Any], str]) -> Iterator[tuple[Any, ...]]:
-    """Yield key as text, label, confidence, steps, certified and late of each record."""
-    return zip(
-        _format_keys(answers.key, format_key),
-        answers.label.tolist(),
-        answers.proba.max(axis=1).round(6).tolist(),
-        answers.steps.tolist(),
-        answers.certified.tolist(),
-        answers.late.tolist(),
-        strict=True,
-    )
+def _describe_origin(origin: Origin) -> dict[str, Any]:
+    """Return an origin as JSON values; bytes in base 64, so that they can be sent again unchanged."""
+    found = {
+        "broker": origin.broker,
+        "stream": origin.stream,
+        "partition": origin.partition or None,
+        "position": origin.position,
+        "time_s": origin.time_s,
+        "value_base64": None if origin.value is None else to_base64(origin.value),
+        "key_base64": None if origin.key is None else to_base64(origin.key),
+        "headers_base64": [[name, to_base64(value)] for name, value in origin.headers] or None,
+    }
+    return {"origin": {name: value for name, value in found.items() if value is not None}}
 
 
-def _format_keys(keys: NDArray[Any], format_value: Callable[[Any], str]) -> list[str]:
-    if keys.dtype.kind in "iu":
-        return list(map(str, keys.tolist()))
-    return [format_value(_to_plain(key)) for key in keys.tolist()]
-
-
-def _to_plain(key: Any) -> Any:
-    if isinstance(key, np.generic):
-        key = key.item()
-    return key if isinstance(key, str | int | float | None) else str(key)
+def to_base64(value: bytes) -> str:
+    """Return bytes as a text of base 64."""
+    return base64.b64encode(value).decode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from anystream.runtime.contracts import LabelPollResult, LateLabel, Source
+from anystream.runtime.contracts import BrokerSource, LabelPollResult, LateLabel, Source, is_broker
 
 
 class LabelPairs:
@@ -18,6 +18,11 @@ class LabelPairs:
 
     def __init__(self, source: Source) -> None:
         self._source = source
+
+    @property
+    def broker(self) -> BrokerSource | None:
+        """The source, if it acknowledges record by record."""
+        return self._source if is_broker(self._source) else None
 
     @property
     def offset(self) -> int:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import select
-import stat
-import sys
 from itertools import accumulate, count
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from anystream.connectors.byte_input import ByteInput
 from anystream.connectors.prefix_hash import PrefixHash
 
 MAX_LINE_BYTES = 1_000_000
-_CHUNK = 2**18  # bytes read at a time
-_SPACE = b" \t\r\n\xef\xbb\xbf"  # white space, and the byte order mark of UTF-8
+_MAX_UNDECIDED = 2**16  # bytes without a line feed after which a carriage return is taken for the line end
+SPACE = b" \t\r\n\xef\xbb\xbf"
+"""White space, and the byte order mark of UTF-8."""
 _SHOWN_BYTES = 200  # the beginning of a too long line that is kept for the dead letters
 
 
@@ -51,12 +49,11 @@ class LineReader:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES) -> None:
-        self.name = "standard input" if path == "-" else str(path)
+        self._input = ByteInput(path)
+        self.name = self._input.name
         self.max_line_bytes = max_line_bytes
-        self._descriptor = sys.stdin.fileno() if path == "-" else os.open(Path(path), os.O_RDONLY)
-        self._owned = path != "-"
-        self._regular = stat.S_ISREG(os.fstat(self._descriptor).st_mode)
         self._ended = False
+        self._line_end: bytes | None = None  # a line feed, or the carriage return of old files; None: not known yet
         self._lines: list[Line] = []  # complete lines, in order
         self._next = 0  # index of the first of them that was not read
         self._tail = b""  # the beginning of a line whose end was not read yet
@@ -88,23 +85,33 @@ class LineReader:
                 break
         lines = self._lines[self._next : self._next + max_lines]
         self._next += len(lines)
-        if self._regular and self._next >= len(self._lines) and not self._ended:
+        if self._input.is_file and self._next >= len(self._lines) and not self._ended:
             self._fill()  # look ahead, so that `done` is true after the last line
         return lines
 
     def peek_first_byte(self) -> bytes:
         """Return the first byte that is not white space, without reading it; blocks until there is one or the end."""
         while True:
-            seen = b"\n".join([*(line.text for line in self._lines), self._tail]).lstrip(_SPACE)
+            seen = b"\n".join([*(line.text for line in self._lines), self._tail]).lstrip(SPACE)
             if seen or self._ended:
                 return seen[:1]
             self.wait(1.0)
             self._fill()
 
+    @property
+    def is_file(self) -> bool:
+        """Whether the input is a file, not a pipe."""
+        return self._input.is_file
+
+    @property
+    def share_read(self) -> float | None:
+        """Share of the file that was read; None for a pipe."""
+        return min(self._input.n_read / self._input.size, 1.0) if self._input.size else None
+
     def wait(self, seconds: float) -> None:
         """Return when there is more to read, and after `seconds` at the latest."""
-        if not self._ended and not self._regular:
-            select.select([self._descriptor], [], [], seconds)
+        if not self._ended:
+            self._input.wait(seconds)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return a description of all bytes read so far, for `seek`."""
@@ -115,22 +122,20 @@ class LineReader:
 
         With a `fingerprint`, raise ValueError unless the input begins with the bytes that it describes.
         """
-        if self._regular:
+        if self._input.is_file:
             self._seek_file(offset, fingerprint)
         else:
             self._skip_to(offset, fingerprint)
 
     def close(self) -> None:
         """Close the file."""
-        if self._owned:
-            os.close(self._descriptor)
-            self._owned = False
+        self._input.close()
 
     def _seek_file(self, offset: int, fingerprint: dict[str, Any] | None) -> None:
-        os.lseek(self._descriptor, 0, os.SEEK_SET)
-        self._lines, self._next, self._ended = [], 0, False
+        self._lines, self._next, self._ended, self._line_end = [], 0, False, None
         self._tail, self._tail_bytes, self._skipping = b"", 0, False
         self._tail_offset = offset
+        self._input.rewind(0)
         prefix = PrefixHash(self.name)
         if fingerprint is not None:
             prefix.expect(fingerprint)
@@ -138,18 +143,21 @@ class LineReader:
         self._prefix = prefix.copy()
         if fingerprint is not None:
             self._read_prefix(prefix, fingerprint["bytes"])
-        os.lseek(self._descriptor, offset, os.SEEK_SET)
+        self._input.rewind(offset)
 
     def _read_prefix(self, prefix: PrefixHash, end: int) -> int:
-        """Read the file up to byte `end`, without keeping anything, and return the number of lines."""
-        n_lines = 0
+        """Read on to byte `end`, without keeping anything, and return the number of lines."""
+        n_lines = {b"\n": 0, b"\r": 0}
         while prefix.n_bytes < end:
-            chunk = os.read(self._descriptor, min(end - prefix.n_bytes, _CHUNK))
+            chunk = self._input.read(end - prefix.n_bytes)
             if not chunk:
                 raise ValueError(f"{self.name} ends before byte {end}; give the same file as in the run to resume")
             prefix.update(chunk)
-            n_lines += chunk.count(b"\n")
-        return n_lines
+            for line_end in n_lines:
+                n_lines[line_end] += chunk.count(line_end)
+        if self._line_end is None and prefix.n_bytes:
+            self._line_end = b"\r" if n_lines[b"\r"] and not n_lines[b"\n"] else b"\n"
+        return n_lines[self._line_end or b"\n"]
 
     def _skip_to(self, offset: int, fingerprint: dict[str, Any] | None) -> None:
         if self.offset > offset:
@@ -170,13 +178,15 @@ class LineReader:
 
     def _fill(self) -> bool:
         """Read one chunk if there is one; return False if nothing is available at the moment."""
-        if not self._regular and not select.select([self._descriptor], [], [], 0)[0]:
+        chunk = self._input.read()
+        if chunk is None:
             return False
-        chunk = os.read(self._descriptor, _CHUNK)
         self._prefix.update(chunk)
         if self._next:
             del self._lines[: self._next]
             self._next = 0
+        if self._line_end is None:
+            self._choose_line_end(chunk)
         if not chunk:
             self._ended = True
             if self._tail:
@@ -186,8 +196,17 @@ class LineReader:
         self._split_chunk(chunk)
         return True
 
+    def _choose_line_end(self, chunk: bytes) -> None:
+        """Decide by the first line feed; a long text, or a whole one, with carriage returns only is split at these."""
+        if b"\n" in chunk:
+            self._line_end = b"\n"
+        elif b"\r" in self._tail + chunk and (not chunk or len(self._tail) + len(chunk) > _MAX_UNDECIDED):
+            self._line_end = b"\r"
+            tail, self._tail, self._tail_bytes = self._tail, b"", 0
+            self._split_chunk(tail)
+
     def _split_chunk(self, chunk: bytes) -> None:
-        pieces = chunk.split(b"\n")
+        pieces = chunk.split(self._line_end or b"\n")
         last = pieces.pop()
         for at, piece in enumerate(pieces):
             if at == 1 and max(map(len, pieces)) <= self.max_line_bytes:

@@ -13,17 +13,15 @@ from numpy.typing import NDArray
 from anystream.connectors.cells import (
     LABEL_TYPES,
     Errors,
-    encode_one_hot,
-    infer_label_type,
-    is_missing,
-    is_number,
+    number_categories,
     parse_labels,
     parse_numbers,
-    to_category,
+    parse_times,
 )
 from anystream.runtime.records import shorten
 
-MAX_CATEGORIES = 100
+UNKNOWN_POLICIES = ("missing", "reject")
+"""What may become of a category that is not in the training data."""
 
 
 class SchemaError(ValueError):
@@ -40,22 +38,34 @@ class Column:
         Its name in the table.
     categories : tuple of str or None
         Its values, if they are names without an order; each becomes a feature of its own that is 0 or 1. None: numbers.
+    other : bool, default=False
+        Whether all values beside `categories` are one more category.
+    coded : bool, default=False
+        Whether the categories become one feature, their number, for models that compare categories.
     """
 
     name: str
     categories: tuple[str, ...] | None = None
+    other: bool = False
+    coded: bool = False
+
+    @property
+    def n_categories(self) -> int:
+        """Number of categories, with that of all other values."""
+        return len(self.categories or ()) + self.other
 
     @property
     def width(self) -> int:
         """Number of features that it becomes."""
-        return 1 if self.categories is None else len(self.categories)
+        return 1 if self.categories is None or self.coded else self.n_categories
 
 
 class Encoded(NamedTuple):
-    """Features of all records, and what is wrong with the malformed ones, by row."""
+    """Features of all records, what is wrong with the malformed ones, and unknown categories, both by row."""
 
     features: NDArray[np.float64]
     errors: Errors
+    unknown: Errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +77,20 @@ class Schema:
     columns : tuple of Column
         The inputs of the model, in its order.
     label, key, time : str, optional
-        Columns that hold the class, the key, and the time in seconds of a record.
+        Columns that hold the class, the key, and the time of a record, in seconds or by ISO 8601.
     label_type : {"int", "float", "text"}
         The type of the model's labels.
+    unknown : {"missing", "reject"}
+        What becomes of a category that is not in the training data: a missing value, or an error of its record.
+    required : tuple of str
+        Columns beside the inputs that a table must have; absent ones of the others are ignored.
+    keep : tuple of str
+        Columns whose cells go along with the record, into its answer.
+
+    See Also
+    --------
+    anystream.connectors.schema_inference.infer_schema : the schema of a table.
+    anystream.connectors.saved_model.open_model : a model file with the schema of its records.
     """
 
     columns: tuple[Column, ...]
@@ -77,6 +98,14 @@ class Schema:
     key: str | None = None
     time: str | None = None
     label_type: str = "text"
+    unknown: str = "missing"
+    required: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check the policy for unknown categories."""
+        if self.unknown not in UNKNOWN_POLICIES:
+            raise ValueError(f"unknown is {self.unknown!r}; use one of {', '.join(UNKNOWN_POLICIES)}")
 
     @property
     def n_features(self) -> int:
@@ -86,54 +115,45 @@ class Schema:
     @property
     def feature_names(self) -> list[str]:
         """Names of the features; that of a category is ``column=value``."""
-        return [
-            name
-            for column in self.columns
-            for name in (
-                [column.name]
-                if column.categories is None
-                else [f"{column.name}={category}" for category in column.categories]
-            )
-        ]
+        names: list[str] = []
+        for column in self.columns:
+            if column.categories is None or column.coded:
+                names.append(column.name)
+            else:
+                names += [f"{column.name}={category}" for category in column.categories]
+                names += [f"{column.name}: other"] if column.other else []
+        return names
+
+    @property
+    def coded_features(self) -> list[int]:
+        """Places of the features that are numbers of categories."""
+        widths = [column.width for column in self.columns]
+        return [sum(widths[:place]) for place, column in enumerate(self.columns) if column.coded]
+
+    @property
+    def has_categories(self) -> bool:
+        """Whether a column holds categories."""
+        return any(column.categories is not None for column in self.columns)
+
+    @property
+    def used_names(self) -> list[str]:
+        """Names of all columns that records are made of, each once."""
+        names = [column.name for column in self.columns]
+        names += [name for name in (self.label, self.key, self.time) if name is not None]
+        return list(dict.fromkeys([*names, *self.keep]))
 
     @property
     def is_numeric(self) -> bool:
-        """Whether every feature is a number and so is the label."""
-        return self.label_type != "text" and all(column.categories is None for column in self.columns)
-
-    @classmethod
-    def infer(
-        cls,
-        table: Mapping[str, Sequence[Any]],
-        *,
-        label: str | None = None,
-        key: str | None = None,
-        time: str | None = None,
-        ignore: Sequence[str] = (),
-    ) -> Schema:
-        """Infer a schema from the cells of a table: a column is numeric if every cell that is not missing is a number.
-
-        Parameters
-        ----------
-        table : mapping of str to cells
-            Columns by name, in order.
-        label, key, time : str, optional
-            Columns with a meaning of their own.
-        ignore : sequence of str
-            Columns that the model does not use.
-        """
-        for name in (label, key, time, *ignore):
-            if name is not None and name not in table:
-                raise SchemaError(f"there is no column {name!r}; the table has {shorten(', '.join(table))}")
-        others = {label, key, time, *ignore}
-        columns = tuple(_infer_column(name, cells) for name, cells in table.items() if name not in others)
-        if not columns:
-            raise SchemaError("no column is left for the model; ignore fewer")
-        return cls(columns, label, key, time, "text" if label is None else infer_label_type(table[label]))
+        """Whether every feature is a number, and so is the label."""
+        return self.label_type != "text" and not self.has_categories
 
     def require_columns(self, names: Collection[str], path: Any) -> None:
-        """Raise `SchemaError` if a table with these column names lacks an input of the model."""
+        """Raise `SchemaError` if a table with these column names lacks an input of the model, or a required column."""
         known = set(names)
+        if absent_names := [name for name in (*self.required, *self.keep) if name not in known]:
+            raise SchemaError(
+                f"{path}: there is no column {absent_names[0]!r}; the table has {shorten(', '.join(names))}"
+            )
         if absent := [column.name for column in self.columns if column.name not in known]:
             raise SchemaError(
                 f"{path}: there is no column {absent[0]!r}, which the model was fitted on; the table has "
@@ -152,6 +172,7 @@ class Schema:
         """
         features = np.full((n_records, self.n_features), math.nan)
         errors: Errors = {}
+        unknown: Errors = {}
         at = 0
         for column in self.columns:
             cells = table.get(column.name)
@@ -159,9 +180,17 @@ class Schema:
                 if column.categories is None:
                     features[:, at] = parse_numbers(column.name, cells, errors)
                 else:
-                    encode_one_hot(column.name, column.categories, cells, features[:, at : at + column.width], errors)
+                    numbers = number_categories(
+                        column.name,
+                        column.categories,
+                        cells,
+                        errors,
+                        unknown if self.unknown == "missing" else errors,
+                        other=column.other,
+                    )
+                    _write_categories(numbers, features[:, at : at + column.width], coded=column.coded)
             at += column.width
-        return Encoded(features, errors)
+        return Encoded(features, errors, unknown)
 
     def encode_labels(self, cells: Sequence[Any], errors: Errors) -> list[Any]:
         """Return labels of the model's type; None where missing or, with an entry in `errors`, malformed."""
@@ -169,13 +198,15 @@ class Schema:
 
     def encode_times(self, cells: Sequence[Any], errors: Errors) -> NDArray[np.float64]:
         """Return times in seconds; NaN where missing or, with an entry in `errors`, malformed."""
-        return parse_numbers(self.time or "time", cells, errors)
+        return parse_times(self.time or "time", cells, errors)
 
     def to_json(self) -> dict[str, Any]:
         """Return the schema as JSON can hold it."""
         return {
             "columns": [
-                {"name": column.name} | ({} if column.categories is None else {"categories": list(column.categories)})
+                {"name": column.name}
+                | ({} if column.categories is None else {"categories": list(column.categories)})
+                | {name: True for name in ("other", "coded") if getattr(column, name)}
                 for column in self.columns
             ],
             "label": self.label,
@@ -189,7 +220,12 @@ class Schema:
         """Return the schema that `to_json` wrote."""
         try:
             columns = tuple(
-                Column(str(column["name"]), tuple(column["categories"]) if "categories" in column else None)
+                Column(
+                    str(column["name"]),
+                    tuple(column["categories"]) if "categories" in column else None,
+                    other=bool(column.get("other", False)),
+                    coded=bool(column.get("coded", False)),
+                )
                 for column in value["columns"]
             )
             schema = cls(columns, value["label"], value["key"], value["time"], value["label_type"])
@@ -200,14 +236,11 @@ class Schema:
         return schema
 
 
-def _infer_column(name: str, cells: Sequence[Any]) -> Column:
-    values = [cell for cell in cells if not is_missing(cell)]
-    if all(map(is_number, values)):
-        return Column(name)
-    categories = sorted({to_category(value) for value in values})
-    if len(categories) > MAX_CATEGORIES:
-        raise SchemaError(
-            f"column {name!r} has {len(categories)} different values, the maximum for categories is {MAX_CATEGORIES}; "
-            f"leave it out with --ignore {name}, or give numbers"
-        )
-    return Column(name, tuple(categories))
+def _write_categories(numbers: NDArray[np.intp], out: NDArray[np.float64], *, coded: bool) -> None:
+    """Write categories as features: their number, or 1 in the column of the category and 0 in the others."""
+    rows = np.flatnonzero(numbers >= 0)
+    if coded:
+        out[rows, 0] = numbers[rows]
+    else:
+        out[rows] = 0.0
+        out[rows, numbers[rows]] = 1.0

@@ -79,14 +79,23 @@ def _encode(
     show: Callable[[int], str],
 ) -> PollResult:
     n = len(offset)
-    features, errors = schema.encode(table, n)
+    features, errors, unknown = schema.encode(table, n)
     labels, times, keys = (
         table.get(name) if name is not None else None for name in (schema.label, schema.time, schema.key)
     )
     label = None if labels is None else schema.encode_labels(labels, errors)
     arrival = None if times is None else schema.encode_times(times, errors)
     key = default_key if keys is None else _to_array(keys)
-    records = Records.from_features(features, key=key, offset=offset, line=line, arrival=arrival, label=label)
+    records = Records.from_features(
+        features,
+        key=key,
+        offset=offset,
+        line=line,
+        arrival=arrival,
+        label=label,
+        unknown=unknown,
+        kept=list(zip(*(table[name] for name in schema.keep), strict=True)) if schema.keep else None,
+    )
     if not errors:
         return PollResult(records)
     rejected = [_reject(reason, offset[row], line[row], key[row], show, row) for row, reason in sorted(errors.items())]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from anystream.connectors.lines import MAX_LINE_BYTES, Line, LineReader
-from anystream.connectors.schema import Schema
+from anystream.connectors.schema import Schema, SchemaError
 from anystream.connectors.table_records import encode_records
 from anystream.runtime.contracts import PollResult
 from anystream.runtime.records import Records, RejectedRecord, shorten
@@ -27,6 +27,8 @@ class TextSource(ABC):
         The meaning of the columns.
     max_line_bytes : int, default=1_000_000
         Maximum number of bytes in a line; longer ones are rejected.
+    rename : mapping of str to str, optional
+        Names of columns that stand for those of the schema, where a table lacks these.
 
     Notes
     -----
@@ -35,9 +37,15 @@ class TextSource(ABC):
     """
 
     def __init__(
-        self, path: str | os.PathLike[str] | LineReader, schema: Schema, *, max_line_bytes: int = MAX_LINE_BYTES
+        self,
+        path: str | os.PathLike[str] | LineReader,
+        schema: Schema,
+        *,
+        max_line_bytes: int = MAX_LINE_BYTES,
+        rename: Mapping[str, str] | None = None,
     ) -> None:
         self.schema = schema
+        self._rename = rename or {}
         self._reader = path if isinstance(path, LineReader) else LineReader(path, max_line_bytes=max_line_bytes)
 
     @property
@@ -52,6 +60,22 @@ class TextSource(ABC):
 
     def poll(self, max_records: int) -> PollResult:
         """Return the next records that are available already."""
+        table, lines, rejected = self.read_cells(max_records)
+        if not lines:
+            return PollResult(Records.empty(self.schema.n_features), rejected)
+        numbers = np.array([line.number for line in lines], dtype=np.int64)
+        records, invalid = encode_records(
+            self.schema,
+            table,
+            np.array([line.offset for line in lines], dtype=np.int64),
+            default_key=numbers,
+            line=numbers,
+            show=lambda row: _decode(lines[row].text),
+        )
+        return PollResult(records, sorted([*rejected, *invalid], key=lambda found: found.offset))
+
+    def read_cells(self, max_records: int) -> tuple[Mapping[str, Sequence[Any]], list[Line], list[RejectedRecord]]:
+        """Return the cells of the next lines by column, the line of each record, and the malformed lines."""
         lines = [line for line in self._read_lines(max_records) if line.text.strip() or line.too_long]
         too_long = [
             reject_line(line, f"the line is longer than {self._reader.max_line_bytes} bytes")
@@ -60,17 +84,24 @@ class TextSource(ABC):
         ]
         kept = [line for line in lines if not line.too_long] if too_long else lines
         if not kept:
-            return PollResult(Records.empty(self.schema.n_features), too_long)
+            return {}, [], too_long
         table, kept, malformed = self._parse(kept)
-        records, invalid = encode_records(
-            self.schema,
-            table,
-            np.array([line.offset for line in kept], dtype=np.int64),
-            default_key=np.array([line.number for line in kept], dtype=np.int64),
-            line=np.array([line.number for line in kept], dtype=np.int64),
-            show=lambda row: _decode(kept[row].text),
-        )
-        return PollResult(records, sorted([*too_long, *malformed, *invalid], key=lambda rejected: rejected.offset))
+        return table, kept, [*too_long, *malformed]
+
+    @property
+    def name(self) -> str:
+        """Name of the input in messages."""
+        return self._reader.name
+
+    @property
+    def always_ready(self) -> bool:
+        """Whether all records are there from the start: those of a file wait without any time passing for them."""
+        return self._reader.is_file
+
+    @property
+    def share_read(self) -> float | None:
+        """Share of the file that was read; None for a pipe."""
+        return self._reader.share_read
 
     def wait(self, seconds: float) -> None:
         """Return when more may be ready."""
@@ -97,6 +128,25 @@ class TextSource(ABC):
     @abstractmethod
     def _parse(self, lines: Sequence[Line]) -> tuple[Mapping[str, Sequence[Any]], list[Line], list[RejectedRecord]]:
         """Return the cells of the lines by column, the line of each record, and the malformed lines."""
+
+
+def read_chunks(source: TextSource, max_records: int) -> Iterator[tuple[dict[str, list[Any]], list[int]]]:
+    """Yield the cells of a whole source in parts, by column, with the line number of each record.
+
+    Raises
+    ------
+    SchemaError
+        At the first line that is malformed.
+    """
+    while not source.done:
+        table, lines, rejected = source.read_cells(max_records)
+        if rejected:
+            first = min(rejected, key=lambda found: found.offset)
+            raise SchemaError(f"{source.name}: {first.describe()}; correct the file")
+        if lines:
+            yield {name: list(cells) for name, cells in table.items()}, [line.number for line in lines]
+        else:
+            source.wait(1.0)
 
 
 def reject_line(line: Line, reason: str) -> RejectedRecord:

@@ -1,0 +1,498 @@
+"""Kafka as a source and a sink; needs ``anystream[kafka]``.
+
+Kafka keeps one position per partition for a group of consumers. Records overtake each other here, so what is committed
+is the lowest unfinished position, and beside it, in the metadata of the commit, the finished positions above it
+(`anystream.runtime.partition_progress`): the next consumer skips them. Answers to the same cluster and the commit are
+one transaction, which readers with the isolation level ``read_committed`` see whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anystream.connectors.broker_address import BrokerAddress
+from anystream.connectors.broker_sink import Publisher
+from anystream.connectors.broker_source import Message, MessageSource, OutMessage
+from anystream.connectors.schema import Schema
+from anystream.connectors.value_formats import Decoder, make_decoder
+from anystream.runtime.partition_progress import PartitionProgress
+
+try:
+    import confluent_kafka as kafka
+except ImportError as error:  # pragma: no cover  the tests have it
+    raise ImportError("Kafka needs the client confluent-kafka; install anystream[kafka]") from error
+
+_TIMEOUT_S = 20.0  # for a transaction, or an answer of the cluster
+
+
+_TLS_SETTINGS = {"ca": "ssl.ca.location", "cert": "ssl.certificate.location", "cert_key": "ssl.key.location"}
+
+
+class KafkaAwayError(OSError):
+    """The cluster did not answer, or not in time."""
+
+
+def read_settings(address: BrokerAddress) -> dict[str, Any]:
+    """Return the settings of a client: servers, credentials, TLS, and those of the file of the option ``settings``."""
+    options = address.options
+    found: dict[str, Any] = {"bootstrap.servers": address.servers, "log_level": 0}
+    protocol = "SSL" if address.tls else "PLAINTEXT"
+    if address.user is not None:
+        protocol = "SASL_SSL" if address.tls else "SASL_PLAINTEXT"
+        found |= {"sasl.username": address.user, "sasl.password": address.password or ""}
+        found["sasl.mechanism"] = options.get("sasl", "SCRAM-SHA-512")
+    found["security.protocol"] = protocol
+    for option, name in _TLS_SETTINGS.items():
+        if option in options:
+            found[name] = options[option]
+    if "settings" in options:
+        for number, line in enumerate(Path(options["settings"]).read_text(encoding="utf-8").splitlines(), 1):
+            name, equals, value = line.partition("=")
+            if line.strip() and not line.lstrip().startswith("#"):
+                if not equals:
+                    raise ValueError(f"{options['settings']}, line {number}: write NAME=VALUE, one per line")
+                found[name.strip()] = value.strip()
+    return found
+
+
+class KafkaSource(MessageSource):
+    """Records from a Kafka topic, read as a member of a group.
+
+    Parameters
+    ----------
+    address : str or BrokerAddress
+        Such as ``kafka://localhost:9092/events?group=g``. Options beside those of every broker: ``group``;
+        ``consumer``, the name of this one, which a restarted process should keep, so that it has its partitions back at
+        once and its unfinished transaction is aborted at once; ``session_timeout``, the time after which a silent
+        member loses its partitions (10s); ``start``, where a new group begins (``earliest`` or ``latest``); ``sasl``,
+        the mechanism; ``settings``, a file of further settings of librdkafka; ``registry``, the address of a schema
+        registry.
+    schema, value_format, rename, give_up_after_s, report
+        See `MessageSource`.
+
+    Attributes
+    ----------
+    lag : int
+        Messages of the assigned partitions that were not fetched yet.
+    """
+
+    errors: ClassVar[tuple[type[BaseException], ...]] = (KafkaAwayError,)
+    options: ClassVar[tuple[str, ...]] = (
+        "group",
+        "consumer",
+        "session_timeout",
+        "start",
+        "sasl",
+        "settings",
+        "registry",
+    )
+    shares_outputs: ClassVar[bool] = True
+
+    def __init__(self, address: str | BrokerAddress, schema: Schema, **options: Any) -> None:
+        super().__init__(address, schema, **options)
+        given = self.address.options
+        settings = read_settings(self.address)
+        name = given.get("consumer")
+        self._identity = name or f"{socket.gethostname()}-{os.getpid()}"
+        session_s = self.address.seconds("session_timeout", 10.0) or 10.0
+        self._consumer = kafka.Consumer(
+            settings
+            | {
+                "group.id": self._group(),
+                "client.id": self._identity,
+                "enable.auto.commit": False,
+                "enable.auto.offset.store": False,
+                "auto.offset.reset": given.get("start", "earliest"),
+                "partition.assignment.strategy": "cooperative-sticky",
+                "isolation.level": "read_committed",
+                "session.timeout.ms": int(session_s * 1000),
+                "heartbeat.interval.ms": max(int(session_s * 1000) // 4, 250),
+                "allow.auto.create.topics": False,
+            }
+            | ({} if name is None else {"group.instance.id": name})
+        )
+        self._producer_settings = settings | {
+            "transactional.id": f"{self._group()}-{self.address.stream}-{self._identity}",
+            "transaction.timeout.ms": 30_000,
+            "linger.ms": 5,
+        }
+        self._producer: Any = None
+        self._progress: dict[str, PartitionProgress] = {}
+        self._held: list[Message] = []  # of partitions in which too many positions are open
+        self._paused = False
+        self._to_rewind: set[str] = set()
+        self._is_member = False
+        self._closing = False
+        self._failure: BaseException | None = None
+        self._in_commit = False  # whether a transaction is to be committed whose result is not known
+        self._restored: dict[str, tuple[int, str]] = {}
+        self._consumer.subscribe(
+            [self.address.stream],
+            on_assign=self._guard(self._on_assign),
+            on_revoke=self._guard(self._on_revoke),
+            on_lost=self._guard(self._on_lost),
+        )
+
+    # -- the contract ------------------------------------------------------------------------------------------------
+
+    @property
+    def done(self) -> bool:
+        """Whether no message came for the time of the option ``idle``, since the group has assigned partitions."""
+        return self._is_member and super().done
+
+    @property
+    def lag(self) -> int:
+        """Messages of the assigned partitions that were not fetched yet."""
+        total = 0
+        for partition, progress in self._progress.items():
+            _, high = self._consumer.get_watermark_offsets(self._partition(partition), timeout=5.0)
+            total += max(high - progress.read_to, 0)
+        return total
+
+    def positions(self, finished: NDArray[np.int64]) -> dict[str, Any]:
+        """Return, for each assigned partition, its lowest unfinished position and the finished ones above it."""
+        by_partition: dict[str, set[int]] = {}
+        for message in self._find_finished(finished):
+            by_partition.setdefault(message.partition, set()).add(message.position)
+        return {name: list(found.after(by_partition.get(name, set()))) for name, found in self._progress.items()}
+
+    def restore_positions(self, positions: dict[str, Any]) -> None:
+        """Continue from these positions in the partitions that this consumer was the last to commit."""
+        self._restored = {name: (low, finished) for name, (low, finished) in positions.items()}
+
+    def close(self) -> None:
+        """Leave the group."""
+        self._closing = True
+        self._consumer.close()
+
+    # -- messages ----------------------------------------------------------------------------------------------------
+
+    def _make_decoder(self, value_format: str) -> Decoder:
+        url = self.address.options.get("registry")
+        registry = None
+        if url is not None:
+            from confluent_kafka.schema_registry import SchemaRegistryClient
+
+            registry = SchemaRegistryClient({"url": url})
+        return make_decoder(value_format, avro_schema=self.address.options.get("avro_schema"), registry=registry)
+
+    def _fetch(self, max_messages: int, wait_s: float) -> list[Message]:
+        self._pause(False)
+        self._rewind()
+        held, self._held = self._held, []
+        found: list[Message] = []
+        for message in held:
+            progress = self._progress[message.partition]
+            if progress.is_wide or len(found) == max_messages:
+                self._held.append(message)
+            else:
+                progress.take(message.position)
+                found.append(message)
+        if found or self._held:
+            return found
+        messages: list[Message] = []
+        for raw in self._consume(max_messages, wait_s):
+            read = self._to_message(raw)
+            if read is not None:
+                messages.append(read)
+        return messages
+
+    def _consume(self, max_messages: int, wait_s: float) -> list[Any]:
+        """Return messages of the client, after the callbacks for partitions have run; raise what those raised."""
+        found: list[Any] = self._consumer.consume(max_messages, timeout=wait_s)
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+        return found
+
+    def _guard(self, callback: Callable[[Any, Sequence[Any]], None]) -> Callable[[Any, Sequence[Any]], None]:
+        """Return a callback that keeps its error for `_consume`: the client cannot pass it on."""
+
+        def guarded(consumer: Any, partitions: Sequence[Any]) -> None:
+            try:
+                callback(consumer, partitions)
+            except BaseException as error:
+                self._failure = error
+
+        return guarded
+
+    def _serve(self) -> None:
+        self._pause(True)
+        for raw in self._consume(1, 0.0):  # callbacks run in here; a paused partition has no messages
+            message = self._to_message(raw)
+            if message is not None:
+                self._fetched.append(message)
+
+    def _to_message(self, raw: Any) -> Message | None:
+        """Return a message that is not finished yet; None for what is no message."""
+        error = raw.error()
+        if error is not None:
+            if error.code() == kafka.KafkaError._PARTITION_EOF:
+                return None
+            if error.code() in (kafka.KafkaError.UNKNOWN_TOPIC_OR_PART, kafka.KafkaError._UNKNOWN_TOPIC):
+                raise KafkaAwayError(f"there is no topic {self.address.stream} ({error.str()})")
+            if error.fatal():
+                raise ValueError(f"{self.address}: {error.str()}")
+            raise KafkaAwayError(error.str())
+        partition, position = str(raw.partition()), raw.offset()
+        progress = self._progress.get(partition)
+        if progress is None or partition in self._to_rewind:
+            return None
+        if progress.is_finished(position):
+            progress.skip(position)
+            return None
+        kind, milliseconds = raw.timestamp()
+        message = Message(
+            partition,
+            position,
+            raw.value() or b"",
+            key=raw.key(),
+            headers=tuple((name, value or b"") for name, value in raw.headers() or ()),
+            time_s=None if kind == kafka.TIMESTAMP_NOT_AVAILABLE else milliseconds / 1000,
+        )
+        if progress.is_wide or any(held.partition == partition for held in self._held):
+            self._held.append(message)
+            return None
+        progress.take(position)
+        return message
+
+    def _pause(self, wanted: bool) -> None:
+        wanted = wanted or len(self._held) > 0
+        if wanted != self._paused:
+            self._paused = wanted
+            partitions = [self._partition(name) for name in self._progress]
+            (self._consumer.pause if wanted else self._consumer.resume)(partitions)
+
+    def _partition(self, name: str, position: int | None = None, metadata: str | None = None) -> Any:
+        if position is None:
+            return kafka.TopicPartition(self.address.stream, int(name))
+        if metadata is None:
+            return kafka.TopicPartition(self.address.stream, int(name), position)
+        return kafka.TopicPartition(self.address.stream, int(name), position, metadata)
+
+    # -- acknowledgements --------------------------------------------------------------------------------------------
+
+    def _acknowledge(self, messages: Sequence[Message]) -> None:
+        """Write answers and commit in one transaction; without answers here, commit alone."""
+        messages = [message for message in messages if message.partition in self._progress]
+        if not messages:
+            return
+        by_partition: dict[str, set[int]] = {}
+        for message in messages:
+            by_partition.setdefault(message.partition, set()).add(message.position)
+        commits = []
+        for name, positions in by_partition.items():
+            low, finished = self._progress[name].after(positions)
+            commits.append(self._partition(name, low, f"{self._identity} {finished}"))
+        try:
+            if any(message.outbox for message in messages):
+                self._commit_together([out for message in messages for out in message.outbox], commits)
+            else:
+                self._consumer.commit(offsets=commits, asynchronous=False)
+        except kafka.KafkaException as error:
+            found = error.args[0]
+            if self._has_lost(found):
+                self._rewind_after_loss(list(by_partition))
+                return
+            raise KafkaAwayError(found.str()) from error
+        for message in messages:
+            self._progress[message.partition].finish(message.position)
+
+    def _commit_together(self, answers: list[OutMessage], commits: list[Any]) -> None:
+        """Write answers and positions in one transaction; after a failed call, the next one continues with it."""
+        producer = self._open_producer()
+        try:
+            if not self._in_commit:
+                producer.begin_transaction()
+                for answer in answers:
+                    self._produce(producer, answer)
+                producer.send_offsets_to_transaction(commits, self._consumer.consumer_group_metadata(), _TIMEOUT_S)
+                self._in_commit = True
+            producer.commit_transaction(_TIMEOUT_S)
+        except kafka.KafkaException as error:
+            if self._in_commit and error.args[0].retriable():
+                raise
+            was_in_commit, self._in_commit = self._in_commit, False
+            self._abort(producer)
+            if not (was_in_commit and self._is_committed(commits)):
+                raise
+        self._in_commit = False
+
+    def _is_committed(self, commits: Sequence[Any]) -> bool:
+        """Whether the cluster has stored these positions, whatever the client was told."""
+        self._open_producer()  # which waits for what is open
+        wanted = {(found.partition, found.offset, found.metadata) for found in commits}
+        places = [self._partition(str(found.partition)) for found in commits]
+        stored = self._consumer.committed(places, timeout=_TIMEOUT_S)
+        return wanted == {(found.partition, found.offset, found.metadata) for found in stored}
+
+    def _produce(self, producer: Any, answer: OutMessage) -> None:
+        while True:
+            try:
+                producer.produce(answer.stream, answer.value, answer.key, headers=list(answer.headers))
+                return
+            except BufferError:  # the queue of the client is full: it sends in the meantime
+                producer.poll(0.1)
+
+    def _abort(self, producer: Any) -> None:
+        try:
+            producer.abort_transaction(_TIMEOUT_S)
+        except kafka.KafkaException:
+            self._producer = None  # a new producer with the same name makes the cluster abort what is open
+
+    def _open_producer(self) -> Any:
+        if self._producer is None:
+            producer = kafka.Producer(self._producer_settings)
+            producer.init_transactions(_TIMEOUT_S)
+            self._producer = producer
+        return self._producer
+
+    @staticmethod
+    def _has_lost(error: Any) -> bool:
+        """Whether a commit failed because the group has given the partitions to others, or fenced this consumer."""
+        codes = kafka.KafkaError
+        return error.code() in (
+            codes.ILLEGAL_GENERATION,
+            codes.UNKNOWN_MEMBER_ID,
+            codes.REBALANCE_IN_PROGRESS,
+            codes.FENCED_INSTANCE_ID,
+            codes._ASSIGNMENT_LOST,
+        )
+
+    # -- partitions --------------------------------------------------------------------------------------------------
+
+    def _on_assign(self, consumer: Any, partitions: Sequence[Any]) -> None:
+        if self._closing:
+            consumer.incremental_assign(list(partitions))
+            return
+        committed = self._retry.call(lambda: self._read_committed(list(partitions)))
+        starts = [self._start(str(found.partition), found.offset, found.metadata or "") for found in committed]
+        consumer.incremental_assign(starts)
+        self._paused, self._is_member = False, True
+        self._last_message_at = time.monotonic()
+
+    def _read_committed(self, partitions: list[Any]) -> list[Any]:
+        """Return where the group stands in partitions."""
+        try:
+            found: list[Any] = self._consumer.committed(partitions, timeout=_TIMEOUT_S)
+        except kafka.KafkaException as error:
+            raise KafkaAwayError(error.args[0].str()) from error
+        for partition in found:
+            if partition.error is not None:
+                raise KafkaAwayError(partition.error.str())
+        return found
+
+    def _start(self, name: str, offset: int, metadata: str) -> Any:
+        """Return where to read a partition from: where its group has left off, or where a checkpoint says."""
+        owner, _, finished = metadata.partition(" ")
+        restored = self._restored.pop(name, None)
+        if restored is not None and (offset < 0 or owner == self._identity):
+            offset, finished = restored
+        if offset < 0:
+            low, high = self._consumer.get_watermark_offsets(self._partition(name), timeout=_TIMEOUT_S)
+            offset, finished = (high if self.address.options.get("start") == "latest" else low), ""
+        self._progress[name] = PartitionProgress(offset, finished)
+        return self._partition(name, offset)
+
+    def _on_revoke(self, consumer: Any, partitions: Sequence[Any]) -> None:
+        names = [str(found.partition) for found in partitions]
+        self._finish()  # commits what is finished, while the partitions are still ours
+        self._forget(names)
+        consumer.incremental_unassign(list(partitions))
+
+    def _on_lost(self, consumer: Any, partitions: Sequence[Any]) -> None:
+        self._forget([str(found.partition) for found in partitions])
+        consumer.incremental_unassign(list(partitions))
+
+    def _forget(self, names: Sequence[str]) -> None:
+        self._revoke(names)
+        self._held = [message for message in self._held if message.partition not in names]
+        for name in names:
+            self._progress.pop(name, None)
+            self._to_rewind.discard(name)
+
+    def _rewind_after_loss(self, names: Sequence[str]) -> None:
+        """Take the messages of partitions again from where the group stands: their answers were not written."""
+        self._revoke(names)
+        self._held = [message for message in self._held if message.partition not in names]
+        self._to_rewind.update(names)
+
+    def _rewind(self) -> None:
+        """Read the partitions again that a failed transaction concerned, if they are still assigned."""
+        names = [name for name in self._to_rewind if name in self._progress]
+        if not names:
+            self._to_rewind.clear()
+            return
+        try:
+            for found in self._read_committed([self._partition(name) for name in names]):
+                self._consumer.seek(self._start(str(found.partition), found.offset, found.metadata or ""))
+        except kafka.KafkaException as error:
+            raise KafkaAwayError(error.args[0].str()) from error
+        self._to_rewind.clear()
+
+
+class KafkaPublisher(Publisher):
+    """Messages to a Kafka topic.
+
+    Parameters
+    ----------
+    address : str or BrokerAddress
+        Such as ``kafka://localhost:9092/answers``. Options: ``sasl`` and ``settings``, as for `KafkaSource`.
+    give_up_after_s, report
+        See `Publisher`.
+    """
+
+    errors: ClassVar[tuple[type[BaseException], ...]] = (KafkaAwayError,)
+    options: ClassVar[tuple[str, ...]] = ("sasl", "settings")
+
+    def __init__(self, address: str | BrokerAddress, **options: Any) -> None:
+        super().__init__(address, **options)
+        settings = read_settings(self.address) | {"enable.idempotence": True, "linger.ms": 5}
+        self._settings = settings | {"message.timeout.ms": int(_TIMEOUT_S * 1000)}
+        self._producer: Any = None
+
+    def _send(self, messages: Sequence[OutMessage]) -> None:
+        if self._producer is None:
+            self._producer = kafka.Producer(self._settings)
+        failed: list[str] = []
+        waiting = list(messages)
+        stored = [False] * len(waiting)
+
+        def note(at: int) -> Any:
+            def report(error: Any, message: Any) -> None:
+                if error is None:
+                    stored[at] = True
+                else:
+                    failed.append(error.str())
+
+            return report
+
+        for at, message in enumerate(waiting):
+            while True:
+                try:
+                    self._producer.produce(
+                        message.stream, message.value, message.key, headers=list(message.headers), on_delivery=note(at)
+                    )
+                    break
+                except BufferError:
+                    self._producer.poll(0.1)
+        self._producer.flush(_TIMEOUT_S + 5.0)
+        if not all(stored):
+            raise KafkaAwayError(failed[0] if failed else "messages were not stored in time")
+
+    def close(self) -> None:
+        """Send what is left."""
+        if self._producer is not None:
+            self._producer.flush(_TIMEOUT_S)
+
+
+Source = KafkaSource
+SinkPublisher = KafkaPublisher

@@ -1,0 +1,62 @@
+"""MQTT 5 on a real mosquitto."""
+
+import time
+
+import numpy as np
+import pytest
+
+from anystream.connectors.mqtt import MqttSource
+from anystream.connectors.schema import Column, Schema
+from brokers.history import check_history
+from brokers.kills import PROMISES
+from brokers.kills import run as run_with_kills
+from brokers.outside import make_record
+from brokers.program import finish, start
+
+SCHEMA = Schema((Column("a"), Column("b"), Column("c")), key="id")
+N = 150
+
+
+def test_every_record_is_answered_once_if_nothing_is_killed(mqtt, model, stream, outside, tmp_path):
+    out, log = outside(mqtt), tmp_path / "log"
+    out.create(*map(stream, ("answers", "dead")))
+    out.subscribe_session(stream("c"), stream("events"))
+    sent = {number: make_record(number) for number in range(N)}
+    out.send(stream("events"), [(str(number).encode(), value) for number, value in sent.items()])
+    out.flush()
+    arguments = [
+        "classify", model, "--from", mqtt.address(stream("events"), client=stream("c"), idle="2s"),
+        "--to", mqtt.address(stream("answers")), "--dead-letters", mqtt.address(stream("dead")),
+        "--key", "id", "--label", "class", "-q",
+    ]  # fmt: skip
+    assert finish(start(arguments, log)) == 0, log.read_text()
+    assert check_history(sent, out.read(stream("answers")), out.read(stream("dead"))) == (N, [], 0, [], 0)
+
+
+def test_no_more_messages_come_than_receive_max_until_some_are_acknowledged(mqtt, stream, outside):
+    out = outside(mqtt)
+    out.subscribe_session(stream("c"), stream("events"))
+    out.send(stream("events"), [(str(number).encode(), make_record(number)) for number in range(30)])
+    out.flush()
+    source = MqttSource(mqtt.address(stream("events"), client=stream("c"), receive_max=5), SCHEMA)
+    found = []
+    for _ in range(4):
+        found += source.poll(100).records.offset.tolist()
+        time.sleep(0.3)
+    assert len(found) == 5
+    source.acknowledge_records(np.array(found))
+    time.sleep(0.5)
+    assert len(source.poll(100).records) > 0
+    source.close()
+
+
+def test_a_session_needs_a_name(mqtt):
+    with pytest.raises(ValueError, match="name the session"):
+        MqttSource(mqtt.address("events"), SCHEMA)
+
+
+def test_a_killed_consumer_loses_nothing_and_answers_few_records_twice(mqtt, tmp_path):
+    verdict, n_killed = run_with_kills("mqtt", tmp_path, kills=5)
+    assert n_killed == 5
+    assert verdict._replace(sent=0, duplicates=0) == (0, [], 0, [], 0)
+    assert verdict.duplicates <= n_killed * PROMISES["mqtt"]
