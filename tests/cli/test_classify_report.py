@@ -11,7 +11,7 @@ BROKEN = "id,size,colour,class\na,1,red,yes\nb,1\nc,wide,red,no\nd,1,green,no\ne
 
 def test_bad_records_go_to_the_dead_letters_and_strict_stops_at_the_first(home):
     (home / "broken.csv").write_text(BROKEN)
-    arguments = ("classify", "model.safetensors", "broken.csv", "--dead-letters", "dead.jsonl")
+    arguments = ("classify", "model.safetensors", "broken.csv", "--dead-letters", "dead.jsonl", "--unknown", "reject")
     done = run_program(*arguments, cwd=home)
     assert done.returncode == 0
     assert [json.loads(line)["key"] for line in done.stdout.splitlines()] == ["a", "e"]

@@ -13,8 +13,9 @@ def test_inspect_shows_the_content_of_a_model_file(home):
     assert "chosen by fit: metric=" in text
 
 
-def test_inspect_names_the_option_that_adds_a_gain_table(home):
+def test_inspect_names_the_options_that_add_a_gain_table_and_a_profile(home):
     run_program("fit", "train.csv", "--label", "class", "--ignore", "id", "--model", "locust", cwd=home)
     text = run_program("inspect", "model.safetensors", cwd=home).stdout
     assert "gain table: no (fit with --gain-table)" in text
+    assert "profile: no (fit with --profile)" in text
     assert "chosen by fit" not in text

@@ -45,11 +45,26 @@ FIT = ("fit", "train.csv", "--label", "class")
             2,
             "--checkpoint-every is 'many records'",
         ),
-        (["classify", "model.safetensors", "test.csv.gz"], 2, "gunzip -c test.csv.gz |"),
+        ([*CLASSIFY, "-o", "answers.jsonl.gz"], 2, "answers.jsonl.gz would not be compressed"),
+        ([*CLASSIFY, "-o", "absent/answers.jsonl"], 1, "absent: there is no such folder"),
+        ([*FIT, "--key", "id", "-o", "absent/model.safetensors"], 1, "absent: there is no such folder"),
+        (["evaluate", "model.safetensors", "test.csv", "--plot", "absent/x.png"], 1, "absent: there is no such folder"),
+        (["simulate", "model.safetensors", "--plot", "absent/x.png"], 1, "absent: there is no such folder"),
+        ([*CLASSIFY, "--within", "5"], 2, "'5' has no unit; write 5ms or 5s"),
+        ([*CLASSIFY, "--unknown", "ask"], 2, "--unknown is 'ask'; use one of missing, reject"),
+        ([*CLASSIFY, "--keep", "size,"], 2, "--keep is 'size,'"),
+        ([*CLASSIFY, "--keep", "width"], 2, "test.csv: there is no column 'width'"),
+        ([*CLASSIFY, "--key", "number"], 2, "test.csv: there is no column 'number'"),
+        ([*CLASSIFY, "--time", "at"], 2, "test.csv: there is no column 'at'"),
+        ([*CLASSIFY, "--label", "klass"], 2, "test.csv: there is no column 'klass'"),
+        (["inspect", "train.csv"], 2, "train.csv: this is not an anystream model"),
+        (["classify", "train.csv", "test.csv"], 2, "train.csv: this is not an anystream model"),
+        ([*FIT, "--categorical", "size", "--numeric", "size"], 2, "'size' cannot be both categorical and numeric"),
+        ([*FIT, "--key", "id", "--sample", "0"], 2, "--sample is 0"),
         (["classify", "model.safetensors", "-", "--input-format", "arrow"], 2, "name a file"),
         ([*CLASSIFY, "--input-format", "arrow"], 2, "test.csv: this is not an Arrow file"),
         (["demo", "--seconds", "0"], 2, "seconds is 0; use more than 0"),
-        (["fit", "latin.csv", "--label", "class"], 2, "latin.csv: the file is not UTF-8 (byte 0xfc)"),
+        (["fit", "latin.csv", "--label", "class"], 2, "latin.csv: line 2: the line is not UTF-8"),
         (["fit", "train.csv", "--label", "klass"], 2, "there is no column 'klass'"),
         ([*FIT, "--ignore", "id", "--model", "tarot"], 2, "there is no model 'tarot'"),
         ([*FIT, "--ignore", "id", "--set", "depth=3"], 2, "has no parameter 'depth'"),
@@ -113,7 +128,7 @@ def test_the_examples_in_the_help_run_as_they_are_printed(command, tmp_path):
 
 
 def test_the_help_of_the_demo_has_an_example():
-    assert read_examples("demo") == ["anystream demo --seconds 1"]
+    assert read_examples("demo") == ["anystream demo --seconds 1", "anystream demo --serve"]
 
 
 def test_the_help_is_printed_without_importing_numpy_or_scikit_learn():

@@ -9,13 +9,18 @@ from typing import Annotated, Any, NoReturn
 import typer
 import typer.core
 
+from anystream.cli import interrupts
 from anystream.cli.classify import classify
 from anystream.cli.classify_options import ClassifyOptions
 from anystream.cli.demo import demo
 from anystream.cli.evaluate import EvaluateOptions, evaluate
 from anystream.cli.fit import FitOptions, fit
+from anystream.cli.import_forest import ImportOptions, import_forest
 from anystream.cli.inspect import inspect
 from anystream.cli.options import command_from
+from anystream.cli.replay import replay
+from anystream.cli.serve import serve
+from anystream.cli.serve_options import ServeOptions
 from anystream.cli.simulate import simulate
 from anystream.cli.simulate_options import SimulateOptions
 from anystream.cli.visible_text import visible
@@ -28,6 +33,9 @@ class Program(typer.core.TyperGroup):
         """Run a command."""
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt:
+            print(interrupts.MESSAGE, file=sys.stderr)
+            raise typer.Exit(interrupts.EXIT_CODE) from None
         except BrokenPipeError:  # The reader closed the pipe; stop quietly.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python writes when it exits
             raise typer.Exit() from None
@@ -40,11 +48,16 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     help="Classify every record of a stream by its deadline.\n\n"
-    "Exit codes: 0 success, 1 a file or the system failed, 2 wrong usage or bad input, 130 interrupted twice.",
+    "Exit codes: 0 success, 1 a file or the system failed, 2 wrong usage or bad input, or no record could be answered, "
+    "130 interrupted by Ctrl-C before the end.",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("fit")(command_from(FitOptions, fit))
+app.command("import")(command_from(ImportOptions, import_forest))
 app.command("classify")(command_from(ClassifyOptions, classify))
 app.command("evaluate")(command_from(EvaluateOptions, evaluate))
+app.command("serve")(command_from(ServeOptions, serve))
+app.command("replay")(replay)
 app.command("inspect")(inspect)
 app.command("simulate")(command_from(SimulateOptions, simulate))
 app.command("demo")(demo)
@@ -61,7 +74,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     pass
@@ -72,8 +85,13 @@ def main() -> NoReturn:
     try:
         app()
     except KeyboardInterrupt:
-        sys.exit(130)
-    except (ValueError, TypeError, ImportError) as error:
+        sys.exit(interrupts.EXIT_CODE)
+    except (ValueError, TypeError, ImportError, SystemError) as error:
+        if interrupts.arrived():
+            print(interrupts.MESSAGE, file=sys.stderr)
+            sys.exit(interrupts.EXIT_CODE)
+        if isinstance(error, SystemError):  # no error that a user can cause
+            raise
         print(f"anystream: {visible(str(error))}", file=sys.stderr)
         sys.exit(2)
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from contextlib import nullcontext
 
@@ -15,10 +16,18 @@ def classify(options: ClassifyOptions) -> None:
 
     Example: [bold]anystream classify model.safetensors < records.jsonl > answers.jsonl --within 5ms[/bold]
 
+    From kafka to kafka: [bold]anystream classify m.safetensors --from kafka://HOST/events?group=g --to kafka://HOST/answers[/bold]
+
+    From nats to nats: [bold]anystream classify m.safetensors --from nats://HOST/events?durable=d --to nats://HOST/answers[/bold]
+
+    From mqtt to mqtt: [bold]anystream classify m.safetensors --from mqtt://HOST/events?client=c --to mqtt://HOST/answers[/bold]
+
+    From redis to redis: [bold]anystream classify m.safetensors --from redis://HOST/events?group=g --to redis://HOST/answers[/bold]
+
     Example: [bold]anystream classify model.safetensors test.csv -o answers.csv --dead-letters bad.jsonl[/bold]
     """
-    from anystream.cli.classify_engine import build_engine, open_streams
-    from anystream.cli.classify_report import print_report, progress_line
+    from anystream.cli.classify_engine import build_engine, close_brokers, find_absent, open_streams
+    from anystream.cli.classify_report import Ending, describe_broker, print_report, progress_line
     from anystream.cli.classify_run import prepare_run
     from anystream.runtime.signals import stop_on_signals
 
@@ -27,12 +36,25 @@ def classify(options: ClassifyOptions) -> None:
         streams = open_streams(run)
         engine = build_engine(run, streams)
         started = time.perf_counter()
-        with stop_on_signals(engine), progress_line(engine, quiet=options.quiet):
+        with stop_on_signals(engine) as received, progress_line(engine, options):
             summary = engine.run()
     streams.sink.close()
+    broker = describe_broker(streams.source)
+    close_brokers(streams)
     if options.save_path is not None:
         run.classifier.save(options.save_path, notes=run.notes)
-    learned = engine.learner.learned if options.learn else None
-    print_report(summary, time.perf_counter() - started, learned, options)
+    ending = Ending(
+        seconds=time.perf_counter() - started,
+        learned=engine.learner.learned if options.learn else None,
+        signal=received[0] if received and not engine.source.done else None,
+        last_line=engine.last_line,
+        absent=find_absent(run, streams),
+        broker=broker,
+    )
+    print_report(summary, ending, options)
     if summary.checkpoint_error:
         raise typer.Exit(1)  # reported already; the next start repeats the records since the checkpoint before
+    if ending.signal == signal.SIGINT:
+        raise typer.Exit(130)  # SIGTERM is how a service is told to end
+    if summary.taken and not summary.answered:
+        raise typer.Exit(2)

@@ -8,11 +8,13 @@ import numpy as np
 
 from anystream.cli.classify_run import ClassifyRun
 from anystream.cli.file_formats import open_sink, open_source
+from anystream.connectors.broker_address import is_address
+from anystream.connectors.brokers import open_broker_dead_letters, open_broker_sink, open_broker_source
 from anystream.connectors.file_sink import DeadLetterFile
 from anystream.connectors.label_pairs import LabelPairs
 from anystream.connectors.schema import Schema
 from anystream.runtime.clock import Clock, RealClock
-from anystream.runtime.contracts import DeadLetters, LabelSource, PollResult, Sink, Source
+from anystream.runtime.contracts import DeadLetters, LabelSource, PollResult, Sink, Source, is_append_only, is_broker
 from anystream.runtime.engine import Engine
 from anystream.runtime.label_matcher import LabelMatcher
 from anystream.runtime.learner import BackgroundLearner
@@ -39,13 +41,18 @@ def open_streams(run: ClassifyRun) -> Streams:
     source = _open_records(run, clock)
     labels = None
     if options.labels_path is not None:
-        labels = LabelPairs(open_source(options.labels_path, _label_schema(run.schema)))
+        labels = _open_labels(options.labels_path, run)
     if run.checkpoint is not None and options.restart:
         run.checkpoint.clear()
-    sink = open_sink(options.output_path, options.output_format, proba=options.proba, resume=resume)
-    dead_letters = None
-    if options.dead_letters_path is not None:
-        dead_letters = DeadLetterFile(options.dead_letters_path, resume=resume)
+    append = is_address(options.input_path) and (run.checkpoint is None or is_address(options.output_path))
+    sink = _open_sink(run, source, resume=resume, append=append)
+    dead_letters: DeadLetters | None = None
+    if is_address(options.dead_letters_path):
+        dead_letters = open_broker_dead_letters(
+            str(options.dead_letters_path), source=source, give_up_after_s=run.give_up_after_s
+        )
+    elif options.dead_letters_path is not None:
+        dead_letters = DeadLetterFile(options.dead_letters_path, resume=resume, append=append)
     return Streams(clock, source, labels, sink, dead_letters)
 
 
@@ -74,6 +81,12 @@ def build_engine(run: ClassifyRun, streams: Streams) -> Engine:
     return engine
 
 
+def find_absent(run: ClassifyRun, streams: Streams) -> dict[str, int]:
+    """Return the inputs of the model that no record of JSON lines had, with the number of records."""
+    absent: dict[str, int] = getattr(streams.source, "absent", {})
+    return {column.name: absent[column.name] for column in run.schema.columns if absent.get(column.name)}
+
+
 def _make_learner(run: ClassifyRun) -> BackgroundLearner:
     return BackgroundLearner(
         run.classifier,
@@ -84,8 +97,38 @@ def _make_learner(run: ClassifyRun) -> BackgroundLearner:
     )
 
 
+def close_brokers(streams: Streams) -> None:
+    """Leave the groups of consumers, and close the connections."""
+    closed = (streams.source, streams.labels, streams.dead_letters)
+    for stream in closed:
+        if stream is not None and (is_broker(stream) or getattr(stream, "broker", None) or is_append_only(stream)):
+            stream.close()
+
+
+def _open_sink(run: ClassifyRun, source: Source, *, resume: bool, append: bool) -> Sink:
+    options, schema = run.options, run.schema
+    if not is_address(options.output_path):
+        return open_sink(
+            options.output_path, options.output_format, schema, proba=options.proba, resume=resume, append=append
+        )
+    return open_broker_sink(
+        options.output_path,
+        source=source,
+        proba=options.proba,
+        keep=schema.keep,
+        give_up_after_s=run.give_up_after_s,
+    )
+
+
 def _open_records(run: ClassifyRun, clock: Clock) -> Source:
     options = run.options
+    if is_address(options.input_path):
+        return open_broker_source(
+            options.input_path,
+            run.schema,
+            value_format=options.value_format or "json",
+            give_up_after_s=run.give_up_after_s,
+        )
     source = open_source(options.input_path, run.schema, options.input_format, options.delimiter)
     if options.rate is not None:
         return Replay(source, at_rate(options.rate), clock)
@@ -94,9 +137,22 @@ def _open_records(run: ClassifyRun, clock: Clock) -> Source:
     return source if run.schema.time is None else _ArrivalOnRead(source)
 
 
-def _label_schema(schema: Schema) -> Schema:
-    """Return the schema of label records: key and label, under the names that they have in the records."""
-    return Schema((), schema.label or "label", schema.key or "key", None, schema.label_type)
+def _open_labels(path: str, run: ClassifyRun) -> LabelPairs:
+    """Open the labels: key and label, under the names that they have in the records, or as ``key`` and ``label``."""
+    schema = run.schema
+    key, label = schema.key or "key", schema.label or "label"
+    pairs = Schema((), label, key, None, schema.label_type, required=(key, label))
+    rename = {"key": key, "label": label}
+    if is_address(path):
+        labels = open_broker_source(
+            path,
+            pairs,
+            value_format=run.options.value_format or "json",
+            rename=rename,
+            give_up_after_s=run.give_up_after_s,
+        )
+        return LabelPairs(labels)
+    return LabelPairs(open_source(path, pairs, rename=rename))
 
 
 class _ArrivalOnRead:

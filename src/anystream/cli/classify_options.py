@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from anystream.cli.options import Delimiter, MapModel, ModelPath, Overflow, QueueCapacity, VerifyModel
+from anystream.cli.options import (
+    Delimiter,
+    MapModel,
+    ModelPath,
+    Overflow,
+    QueueCapacity,
+    UnknownCategories,
+    VerifyModel,
+)
 
 SCHEDULERS = ("deadline-share", "marginal-gain", "waiting-time", "fixed-budget")
 
@@ -17,12 +25,42 @@ class ClassifyOptions:
     """Options of the command as they were given; `anystream.cli.classify_run.prepare_run` checks them."""
 
     model: ModelPath
-    input_path: Annotated[str, typer.Argument(metavar="INPUT", help="Records; - is standard input.")] = "-"
+    input_path: Annotated[
+        str, typer.Argument(metavar="INPUT", help="Records, compressed or not; - is standard input.")
+    ] = "-"
     output_path: Annotated[
         str, typer.Option("--output", "-o", help="Output file for answers; - is standard output.")
     ] = "-"
+    from_address: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="Address of the records in a broker, instead of INPUT: kafka://HOST/TOPIC?group=G, "
+            "redis://HOST/STREAM?group=G, nats://HOST/SUBJECT?durable=D or mqtt://HOST/TOPIC?client=C.",
+        ),
+    ] = None
+    to_address: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            help="Address for the answers in a broker, instead of --output: kafka://HOST/TOPIC, redis://HOST/STREAM, "
+            "nats://HOST/SUBJECT or mqtt://HOST/TOPIC.",
+        ),
+    ] = None
+    value_format: Annotated[
+        str | None,
+        typer.Option(help="Format of the messages of a broker: json, msgpack, arrow or avro; default: json."),
+    ] = None
+    give_up_after: Annotated[
+        str | None,
+        typer.Option(help="Time without a broker, such as 10m, after which the run ends; default: it waits for ever."),
+    ] = None
     within: Annotated[
-        str | None, typer.Option(help="Time from the arrival of a record to its deadline, such as 5ms.")
+        str | None,
+        typer.Option(
+            help="Time from the arrival of a record to its deadline, such as 5ms; a record without an arrival time "
+            "(--rate, --speed) arrives when it can be taken."
+        ),
     ] = None
     target_wait: Annotated[
         str | None, typer.Option(help="Time in which the queue shall be emptied, such as 2s (the rule of LOCUST).")
@@ -37,7 +75,12 @@ class ClassifyOptions:
     ] = None
     learn: Annotated[bool, typer.Option(help="Learn from labels while classifying.")] = False
     labels_path: Annotated[
-        str | None, typer.Option("--labels", help="File or pipe of labels that come later: records of key and label.")
+        str | None,
+        typer.Option(
+            "--labels",
+            help="File, pipe or address of labels that come later: records of key and label, under the names of these "
+            "columns in the input, or as key and label.",
+        ),
     ] = None
     learn_capacity: Annotated[
         int, typer.Option("--learn-queue", help="Maximum number of labelled records that wait to be learned.")
@@ -72,7 +115,8 @@ class ClassifyOptions:
         typer.Option("--key", help="Column of the record key; default: that of the fit, otherwise the line number."),
     ] = None
     time_column: Annotated[
-        str | None, typer.Option("--time", help="Column of the record time, in seconds; default: that of the fit.")
+        str | None,
+        typer.Option("--time", help="Column of the record time, in seconds or by ISO 8601; default: that of the fit."),
     ] = None
     rate: Annotated[float | None, typer.Option(help="Replay the input at this many records per second.")] = None
     speed: Annotated[
@@ -84,8 +128,13 @@ class ClassifyOptions:
         str | None,
         typer.Option(
             "--dead-letters",
-            help="Output file for records that cannot be read or classified; without it the first few are printed.",
+            help="Output file or address for records that cannot be read or classified; without it the first few are "
+            "printed.",
         ),
+    ] = None
+    unknown: UnknownCategories = "missing"
+    keep: Annotated[
+        str | None, typer.Option(help="Columns of the input that the answers carry, such as city,street.")
     ] = None
     strict: Annotated[bool, typer.Option(help="Stop at the first bad record, with exit code 2.")] = False
     checkpoint_folder: Annotated[
@@ -101,7 +150,7 @@ class ClassifyOptions:
     proba: Annotated[bool, typer.Option(help="Write the probability of every class.")] = False
     input_format: Annotated[
         str | None,
-        typer.Option(help="csv, jsonl or arrow; default: by the file name, for standard input by its first byte."),
+        typer.Option(help="csv, jsonl or arrow; default: by the content and the file name."),
     ] = None
     output_format: Annotated[
         str | None, typer.Option(help="jsonl, csv or arrow (Parquet); default: by the file name, otherwise jsonl.")

@@ -8,11 +8,14 @@ from typing import Any, cast
 
 from anystream.cli.classify_options import SCHEDULERS, ClassifyOptions
 from anystream.cli.durations import parse_duration
-from anystream.cli.file_formats import choose_format
-from anystream.cli.paths import check_distinct_files
+from anystream.cli.file_formats import choose_output_format
+from anystream.cli.paths import check_distinct_files, check_writable
 from anystream.cli.queue_options import check_queue_options
-from anystream.cli.saved_model import read_notes, read_schema
+from anystream.cli.unknown_categories import check_unknown
+from anystream.connectors.broker_address import BrokerAddress, is_address
+from anystream.connectors.saved_model import read_notes, read_schema
 from anystream.connectors.schema import Schema
+from anystream.connectors.value_formats import VALUE_FORMATS
 from anystream.model_file import read_model
 from anystream.model_file.fingerprint import read_fingerprint
 from anystream.models import restore_model
@@ -27,6 +30,7 @@ _MAY_CHANGE = (  # options that may differ when a run continues: bounds, what ch
     "model",
     "input_path",
     "output_path",
+    "give_up_after",
     "dead_letters_path",
     "save_path",
     "queue_capacity",
@@ -56,6 +60,8 @@ class ClassifyRun:
         The options, whose values are valid.
     within_s : float, optional
         Seconds from the arrival of a record to its deadline.
+    give_up_after_s : float, optional
+        Seconds without a broker after which the run ends.
     overflow : OverflowPolicy
         Policy for a full queue.
     learn_overflow : LearnOverflow
@@ -76,6 +82,7 @@ class ClassifyRun:
 
     options: ClassifyOptions
     within_s: float | None
+    give_up_after_s: float | None
     overflow: OverflowPolicy
     learn_overflow: LearnOverflow
     classifier: Any
@@ -91,6 +98,7 @@ def prepare_run(options: ClassifyOptions) -> ClassifyRun:
 
     The checkpoint folder is locked: if another run uses it, nothing happens to the outputs of that run.
     """
+    options = _place_addresses(options)
     overflow = check_queue_options(options.queue_capacity, options.overflow)
     _check_values(options)
     _check_combinations(options)
@@ -115,6 +123,7 @@ def prepare_run(options: ClassifyOptions) -> ClassifyRun:
     return ClassifyRun(
         options=options,
         within_s=within_s,
+        give_up_after_s=_parse_optional_duration(options.give_up_after),
         overflow=overflow,
         learn_overflow=_choose_learn_overflow(options),
         classifier=classifier,
@@ -128,6 +137,26 @@ def prepare_run(options: ClassifyOptions) -> ClassifyRun:
         ),
         checkpoint=checkpoint,
         state=state,
+    )
+
+
+def _place_addresses(options: ClassifyOptions) -> ClassifyOptions:
+    """Return the options with the addresses of ``--from`` and ``--to`` in place of the paths of input and output."""
+    for name, address, path in (
+        ("from", options.from_address, options.input_path),
+        ("to", options.to_address, options.output_path),
+    ):
+        if address is None:
+            continue
+        if path != "-":
+            raise ValueError(f"--{name} is {address} and the path {path}; give one of them")
+        BrokerAddress.parse(address)
+    return replace(
+        options,
+        input_path=options.from_address or options.input_path,
+        output_path=options.to_address or options.output_path,
+        from_address=None,
+        to_address=None,
     )
 
 
@@ -159,12 +188,38 @@ def _check_combinations(options: ClassifyOptions) -> None:
         raise ValueError("--mmap has no effect with --learn, which changes the model in memory; give one of them")
     if options.save_path is not None and not options.learn:
         raise ValueError("--save has no effect without --learn; add --learn, or leave --save out")
+    _check_brokers(options)
     if options.restart and options.checkpoint_folder is None:
         raise ValueError("--restart has no effect without --checkpoint; name its folder, or leave --restart out")
 
 
+def _check_brokers(options: ClassifyOptions) -> None:
+    inputs = [path for path in (options.input_path, options.labels_path) if is_address(path)]
+    outputs = [path for path in (options.output_path, options.dead_letters_path) if is_address(path)]
+    for address in filter(None, inputs + outputs):
+        BrokerAddress.parse(address)
+    if options.value_format not in (None, *VALUE_FORMATS):
+        raise ValueError(f"--value-format is {options.value_format!r}; use one of {', '.join(VALUE_FORMATS)}")
+    if options.value_format is not None and not inputs:
+        raise ValueError("--value-format is that of messages of a broker; name one with --from, or leave it out")
+    if options.give_up_after is not None and not inputs + outputs:
+        raise ValueError("--give-up-after is about brokers; name one with --from or --to, or leave it out")
+    if is_address(options.input_path):
+        for name, value in (
+            ("rate", options.rate),
+            ("speed", options.speed),
+            ("input-format", options.input_format),
+            ("delimiter", options.delimiter),
+        ):
+            if value is not None:
+                raise ValueError(f"--{name} has no effect on the messages of a broker; leave it out")
+
+
 def _check_files(options: ClassifyOptions) -> None:
-    output_format = choose_format(options.output_path, options.output_format, "jsonl")
+    to_broker = is_address(options.output_path)
+    if to_broker and options.output_format not in (None, "jsonl"):
+        raise ValueError(f"--output-format is {options.output_format!r}; answers to a broker are JSON, leave it out")
+    output_format = "jsonl" if to_broker else choose_output_format(options.output_path, options.output_format)
     if options.checkpoint_folder is not None and (options.output_path == "-" or output_format == "arrow"):
         raise ValueError(
             "--checkpoint removes unconfirmed answers after a crash, which only a file of lines allows; write to one "
@@ -172,12 +227,18 @@ def _check_files(options: ClassifyOptions) -> None:
         )
     if options.proba and output_format == "arrow":
         raise ValueError("--proba is not supported in Parquet files; write to .jsonl or .csv")
-    outputs = {"--output": options.output_path, "--dead-letters": options.dead_letters_path}
+    outputs = _only_files({"--output": options.output_path, "--dead-letters": options.dead_letters_path})
+    check_writable(outputs | {"--save": options.save_path})
     check_distinct_files({"the model": options.model}, outputs)  # --save may replace the model
     check_distinct_files(
-        {"the input": options.input_path, "the file of --labels": options.labels_path},
+        _only_files({"the input": options.input_path, "the file of --labels": options.labels_path}),
         outputs | {"--save": options.save_path},
     )
+
+
+def _only_files(paths: dict[str, str | None]) -> dict[str, str | None]:
+    """Return the paths that are no addresses of brokers."""
+    return {name: path for name, path in paths.items() if not is_address(path)}
 
 
 def _choose_scheduler_name(options: ClassifyOptions) -> str:
@@ -260,7 +321,20 @@ def _choose_columns(schema: Schema, options: ClassifyOptions) -> Schema:
         label=options.label_column or schema.label,
         key=options.key_column or schema.key,
         time=options.time_column or schema.time,
+        unknown=check_unknown(options.unknown),
+        required=tuple(
+            name for name in (options.label_column, options.key_column, options.time_column) if name is not None
+        ),
+        keep=_parse_names(options.keep),
     )
     if options.speed is not None and schema.time is None:
         raise ValueError("--speed replays recorded times; name the column that holds them with --time")
     return schema
+
+
+def _parse_names(text: str | None) -> tuple[str, ...]:
+    """Return the names of a list such as ``a,b``, each once."""
+    names = [] if text is None else [name.strip() for name in text.split(",")]
+    if "" in names:
+        raise ValueError(f"--keep is {text!r}; write names of columns, such as a,b")
+    return tuple(dict.fromkeys(names))

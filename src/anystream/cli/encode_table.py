@@ -2,58 +2,124 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from anystream.cli.file_formats import Table
+from anystream.cli.progress_bar import show_progress
 from anystream.connectors.schema import Schema, SchemaError
 from anystream.runtime.record_checks import MAX_TEXT
 
 
-def encode_table(schema: Schema, columns: Mapping[str, Sequence[Any]], path: str) -> NDArray[np.float64]:
-    """Return the features of all records; raise SchemaError with the first malformed record.
+class EncodedTable(NamedTuple):
+    """Records of a table.
+
+    Parameters
+    ----------
+    features : array of shape (n_records, n_features)
+        Inputs of the model.
+    labels : list or None
+        Their labels; None if the table has no such column.
+    n_unknown : int
+        Records with a category that is not in the training data, which counts as missing.
+    first_unknown : str
+        Where the first of them is, and what is unknown.
+    """
+
+    features: NDArray[np.float64]
+    labels: list[Any] | None
+    n_unknown: int
+    first_unknown: str
+
+
+def encode_table(
+    schema: Schema, table: Table, *, labelled: bool, rows: NDArray[np.bool_] | None = None
+) -> EncodedTable:
+    """Return all records; raise SchemaError with the first malformed one.
 
     Parameters
     ----------
     schema : Schema
         Columns of the model.
-    columns : mapping of str to cells
+    table : Table
         The table.
-    path : str
-        Name of the table in error messages.
+    labelled : bool
+        Whether a table without labels, or a record without one, is an error.
+    rows : array of bool, optional
+        Which records are wanted; all by default.
     """
-    schema.require_columns(list(columns), path)
-    features, errors = schema.encode(columns, len(next(iter(columns.values()))))
-    _raise_first(errors, path)
-    return features
+    features: list[NDArray[np.float64]] = []
+    labels: list[Any] = []
+    has_labels = labelled
+    n_unknown, first_unknown, n_read = 0, "", 0
+    names: dict[str, None] = {}
+    with show_progress(table):
+        for columns, places in table.chunks():
+            names |= dict.fromkeys(columns)
+            if table.unit == "record" or not places:  # later parts of JSON lines may lack a column
+                _require_columns(schema, list(columns), table, labelled=labelled)
+            if rows is not None:
+                wanted = np.flatnonzero(rows[n_read : n_read + len(places)]).tolist()
+                n_read += len(places)
+                columns = {name: [cells[row] for row in wanted] for name, cells in columns.items()}
+                places = [places[row] for row in wanted]
+            if not places:
+                continue
+            encoded, errors, unknown = schema.encode(columns, len(places))
+            if schema.label is not None and schema.label in columns:
+                has_labels = True
+                labels += _encode_labels(schema, columns[schema.label], errors)
+            else:
+                labels += [None] * len(places)
+            if has_labels:
+                _require_labels(schema, labels[-len(places) :], errors)
+            if errors:
+                row = min(errors)
+                raise SchemaError(f"{table.name}: {table.unit} {places[row]}: {errors[row]}; correct the file")
+            if unknown and not n_unknown:
+                row = min(unknown)
+                first_unknown = f"{table.unit} {places[row]}: {unknown[row]}"
+            n_unknown += len(unknown)
+            features.append(encoded)
+    _require_columns(schema, list(names), table, labelled=labelled)
+    if not features:
+        raise SchemaError(f"{table.name}: there are no records")
+    return EncodedTable(_stack(features), labels if has_labels else None, n_unknown, first_unknown)
 
 
-def encode_labelled_table(
-    schema: Schema, columns: Mapping[str, Sequence[Any]], path: str
-) -> tuple[NDArray[np.float64], list[Any]]:
-    """Return the features and labels of all records; otherwise as `encode_table`, and a missing label is an error."""
-    if schema.label is None or schema.label not in columns:
-        raise SchemaError(f"{path}: name the column of the class label with --label; it has {', '.join(columns)}")
-    schema.require_columns(list(columns), path)
-    cells = columns[schema.label]
-    if len(cells) == 0:
-        raise SchemaError(f"{path}: there are no records below the header")
-    features, errors = schema.encode(columns, len(cells))
+def _require_columns(schema: Schema, names: Sequence[str], table: Table, *, labelled: bool) -> None:
+    if labelled and (schema.label is None or schema.label not in names):
+        shown = ", ".join(names) or "none, because it is empty"
+        absent = "" if schema.label is None else f"there is no column {schema.label!r}; "
+        raise SchemaError(
+            f"{table.name}: {absent}name the column of the class label with --label; the columns are {shown}"
+        )
+    schema.require_columns(names, table.name)
+
+
+def _encode_labels(schema: Schema, cells: Sequence[Any], errors: dict[int, str]) -> list[Any]:
     labels = schema.encode_labels(cells, errors)
+    for row, label in enumerate(labels):
+        if isinstance(label, str) and len(label) > MAX_TEXT:
+            errors[row] = f"the label has {len(label)} characters, allowed are {MAX_TEXT}"
+    return labels
+
+
+def _require_labels(schema: Schema, labels: Sequence[Any], errors: dict[int, str]) -> None:
     unlabelled = next((row for row, label in enumerate(labels) if label is None and row not in errors), None)
     if unlabelled is not None:
         errors[unlabelled] = f"column {schema.label!r}, the label, is empty"
-    too_long = next((row for row, label in enumerate(labels) if isinstance(label, str) and len(label) > MAX_TEXT), None)
-    if too_long is not None:
-        errors[too_long] = f"the label has {len(labels[too_long])} characters, allowed are {MAX_TEXT}"
-    _raise_first(errors, path)
-    return features, labels
 
 
-def _raise_first(errors: Mapping[int, str], path: str) -> None:
-    if errors:
-        row = min(errors)
-        more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
-        raise SchemaError(f"{path}: record {row + 1}: {errors[row]}{more}; correct the file")
+def _stack(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return all parts as one array, and free each of them as soon as it is copied."""
+    whole = np.empty((sum(map(len, parts)), parts[0].shape[1]))
+    at = 0
+    for place, part in enumerate(parts):
+        whole[at : at + len(part)] = part
+        at += len(part)
+        parts[place] = part[:0].copy()
+    return whole

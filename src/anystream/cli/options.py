@@ -14,9 +14,16 @@ ModelPath = Annotated[str, typer.Argument(help="Model file.")]
 LabelColumn = Annotated[
     str | None, typer.Option("--label", help="Column of the class label; default: that of the fit.")
 ]
-TimeColumn = Annotated[str | None, typer.Option("--time", help="Column of the record time, in seconds.")]
+TimeColumn = Annotated[str | None, typer.Option("--time", help="Column of the record time, in seconds or by ISO 8601.")]
+UnknownCategories = Annotated[
+    str,
+    typer.Option(
+        help="Categories that are not in the training data: missing (count as missing, the answers are marked) or "
+        "reject (the record is bad)."
+    ),
+]
 TableFormat = Annotated[
-    str | None, typer.Option("--format", help="csv, jsonl or arrow; default: by the end of the file name.")
+    str | None, typer.Option("--format", help="csv, jsonl or arrow; default: by the content and the file name.")
 ]
 Delimiter = Annotated[
     str | None, typer.Option("--delimiter", help="Delimiter of a CSV file; default: guessed from the first line.")

@@ -43,15 +43,18 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value))
 
 
-def schema_table(schema: Schema) -> Table:
-    """Return a table of the columns and how each of them is used."""
+def schema_table(schema: Schema, max_columns: int | None = None) -> Table:
+    """Return a table of the columns, or of the first of them, and how each of them is used."""
     table = Table("column", "is", title="columns", title_justify="left")
-    for column in schema.columns:
+    for column in schema.columns[:max_columns]:
         name = visible(column.name, _MAX_NAME)
         if column.categories is None:
             table.add_row(name, "number")
         else:
-            table.add_row(name, f"{len(column.categories)} categories: {list_names(column.categories, 6)}")
+            other = " and one for all others" if column.other else ""
+            table.add_row(name, f"{len(column.categories)} categories{other}: {list_names(column.categories, 6)}")
+    if max_columns is not None and len(schema.columns) > max_columns:
+        table.add_row("...", f"{len(schema.columns) - max_columns} more")
     for role in ("label", "key", "time"):
         name = getattr(schema, role)
         if name is not None:

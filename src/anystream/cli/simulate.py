@@ -12,10 +12,12 @@ def simulate(options: SimulateOptions) -> None:
 
     Example: [bold]anystream simulate model.safetensors --rate 200 --burst 20x --data test.csv --machines 0.5,1[/bold]
     """
+    from anystream.cli.paths import check_writable
     from anystream.cli.simulate_report import plot_queues, print_report, print_report_as_json
     from anystream.cli.simulate_run import prepare_simulation, run_simulation
     from anystream.plotting import require_matplotlib
 
+    check_writable({"--plot": options.plot})
     if options.plot is not None:
         require_matplotlib()
     result = run_simulation(prepare_simulation(options))

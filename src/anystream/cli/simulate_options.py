@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from anystream.cli.options import AsJson, LabelColumn, ModelPath, Overflow, QueueCapacity
+from anystream.cli.options import AsJson, LabelColumn, ModelPath, Overflow, QueueCapacity, UnknownCategories
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,11 +23,18 @@ class SimulateOptions:
     every: Annotated[str, typer.Option(help="Time from one burst to the next.")] = "10s"
     workload: Annotated[str, typer.Option(help="spikes (workload A of LOCUST) or steps (workload B).")] = "spikes"
     within: Annotated[str, typer.Option(help="Time from the arrival of a record to its deadline.")] = "50ms"
+    target_wait: Annotated[
+        str | None,
+        typer.Option(
+            help="Choose steps by LOCUST's queue rule with this target waiting time, instead of by the deadlines."
+        ),
+    ] = None
     duration: Annotated[str, typer.Option(help="Length of the simulated time.")] = "10s"
     data: Annotated[str | None, typer.Option(help="Table of typical records; with labels, accuracy is reported.")] = (
         None
     )
     label_column: LabelColumn = None
+    unknown: UnknownCategories = "missing"
     machines: Annotated[str, typer.Option(help="Speeds of machines, relative to this one.")] = "0.25,0.5,1,2,4"
     queue_capacity: QueueCapacity = 100_000
     overflow: Overflow = "block"

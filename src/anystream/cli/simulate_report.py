@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from anystream.cli.durations import format_duration
@@ -11,6 +12,7 @@ from anystream.cli.simulate_run import MachineRun, SimulationResult
 from anystream.plotting import new_figure, style_axes
 
 _SPARKLINE_WIDTH = 24
+_MIN_CURVE_WIDTH = 110  # characters of a line in which the curve of the queue has a place beside the figures
 
 
 def print_report_as_json(result: SimulationResult) -> None:
@@ -33,11 +35,13 @@ def print_report(result: SimulationResult, options: SimulateOptions) -> None:
         f"step {format_duration(cost.step_s)}: {cost.records_per_s(0):,.0f} records/s at budget 0, "
         f"{cost.records_per_s(result.budget):,.0f} at {result.budget}"
     )
-    table = Table(
-        "machine", "on time", "late", "shed", "steps", "p50 wait", "p99 wait", "accuracy", "on-time acc.", "queue"
-    )
+    if options.target_wait is not None:
+        out.print(f"steps by the queue rule, for a waiting time of {options.target_wait}")
+    names = ["machine", "on time", "late", "shed", "steps", "p50 wait", "p99 wait", "accuracy", "on-time acc.", "queue"]
+    has_curve = out.width >= _MIN_CURVE_WIDTH  # a narrow terminal shows the figures alone
+    table = Table(*names[: None if has_curve else -1], box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for run in result.runs:
-        table.add_row(*_machine_row(run))
+        table.add_row(*_machine_row(run)[: len(table.columns)])
     out.print(table)
     enough = next((run.speed for run in result.runs if run.summary.late + run.summary.shed == 0), None)
     verdict = "none of these is fast enough" if enough is None else f"{enough:g} x this machine is enough"

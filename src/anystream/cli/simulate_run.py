@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from multiprocessing.sharedctypes import RawArray
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anystream.cli.durations import parse_duration
-from anystream.cli.encode_table import encode_labelled_table, encode_table
-from anystream.cli.file_formats import read_columns
+from anystream.cli.encode_table import encode_table
+from anystream.cli.file_formats import Table
+from anystream.cli.progress_bar import show_progress
 from anystream.cli.queue_options import check_queue_options
-from anystream.cli.saved_model import open_model
 from anystream.cli.simulate_options import SimulateOptions
+from anystream.cli.unknown_categories import check_unknown, describe_unknown
+from anystream.connectors.saved_model import open_model
 from anystream.connectors.schema import Schema
 from anystream.runtime.engine import Turn
 from anystream.runtime.queue import OverflowPolicy
-from anystream.runtime.schedulers import DeadlineShare
+from anystream.runtime.schedulers import DeadlineShare, Scheduler, WaitingTime
 from anystream.runtime.simulation import MachineCost, simulate
 from anystream.runtime.summary import Summary
 from anystream.runtime.workloads import workload_a, workload_b
@@ -36,6 +44,8 @@ class Simulation:
         The options, whose values are valid.
     within_s : float
         Seconds from the arrival of a record to its deadline.
+    target_wait_s : float or None
+        Target waiting time of the queue rule; None: steps are chosen by the deadlines.
     overflow : OverflowPolicy
         Policy for a full queue.
     speeds : list of float
@@ -50,6 +60,7 @@ class Simulation:
 
     options: SimulateOptions
     within_s: float
+    target_wait_s: float | None
     overflow: OverflowPolicy
     speeds: list[float]
     arrival_times_s: NDArray[np.float64]
@@ -80,12 +91,14 @@ def prepare_simulation(options: SimulateOptions) -> Simulation:
     """Check the options, draw the arrival times, and read the model and the typical records."""
     overflow = check_queue_options(options.queue_capacity, options.overflow)
     within_s, speeds = parse_duration(options.within), _parse_speeds(options.machines)
+    target_wait_s = None if options.target_wait is None else parse_duration(options.target_wait)
     arrival_times_s = _draw_arrivals(options)
     saved = open_model(options.model)
     features, labels = _read_records(options, saved.schema, saved.classifier.n_features_in_)
     return Simulation(
         options=options,
         within_s=within_s,
+        target_wait_s=target_wait_s,
         overflow=overflow,
         speeds=speeds,
         arrival_times_s=arrival_times_s,
@@ -95,28 +108,67 @@ def prepare_simulation(options: SimulateOptions) -> Simulation:
     )
 
 
+class _Progress:
+    """Share of a simulation that is done, counted in memory that processes share."""
+
+    def __init__(self, n_records: int, n_machines: int) -> None:
+        self._n_records = max(n_records * n_machines, 1)
+        self.taken = RawArray("q", n_machines)  # records, by machine
+
+    @property
+    def share_read(self) -> float:
+        """Share that is done."""
+        return float(sum(self.taken)) / self._n_records
+
+
 def run_simulation(simulation: Simulation) -> SimulationResult:
-    """Measure the cost of work here, and simulate every machine."""
+    """Measure the cost of work here, and simulate every machine, as many at once as there are cores."""
     cost = MachineCost.measure(simulation.classifier, simulation.features)
-    runs = [_run_machine(simulation, speed, cost.scale(speed)) for speed in simulation.speeds]
-    return SimulationResult(len(simulation.arrival_times_s), cost, simulation.classifier.budget, runs)
+    n_records, n_machines = len(simulation.arrival_times_s), len(simulation.speeds)
+    progress = _Progress(n_records, n_machines)
+    n_processes = min(n_machines, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
+    if n_processes == 1:
+        with show_progress(progress, "simulating"):
+            runs = [_run_machine(simulation, cost, progress, machine) for machine in range(n_machines)]
+    else:
+        shared = (simulation, cost, progress)  # forked processes have it already, nothing is copied
+        with ProcessPoolExecutor(n_processes, get_context("fork"), _set_up_process, shared) as processes:
+            pending = [processes.submit(_run_shared, machine) for machine in range(n_machines)]
+            with show_progress(progress, "simulating"):
+                runs = [run.result() for run in pending]
+    return SimulationResult(n_records, cost, simulation.classifier.budget, runs)
 
 
-def _run_machine(simulation: Simulation, speed: float, cost: MachineCost) -> MachineRun:
+_shared: tuple[Simulation, MachineCost, _Progress]  # of a process that simulates
+
+
+def _set_up_process(*shared: Any) -> None:
+    global _shared
+    _shared = shared
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent reports Ctrl-C
+
+
+def _run_shared(machine: int) -> MachineRun:
+    return _run_machine(*_shared, machine)
+
+
+def _run_machine(simulation: Simulation, cost: MachineCost, progress: _Progress, machine: int) -> MachineRun:
     times_s: list[float] = []
     queue_lengths: list[int] = []
+    speed = simulation.speeds[machine]
 
     def observe(turn: Turn) -> None:
         times_s.append(turn.now)
         queue_lengths.append(turn.queue_length)
+        progress.taken[machine] = turn.summary.taken
 
     summary = simulate(
         simulation.classifier,
         simulation.arrival_times_s,
         simulation.features,
         simulation.labels,
-        scheduler=DeadlineShare(max_steps=simulation.classifier.budget),
-        cost=cost,
+        scheduler=_make_scheduler(simulation),
+        cost=cost.scale(speed),
         within_s=simulation.within_s,
         capacity=simulation.options.queue_capacity,
         overflow=simulation.overflow,
@@ -125,16 +177,24 @@ def _run_machine(simulation: Simulation, speed: float, cost: MachineCost) -> Mac
     return MachineRun(speed, summary, times_s, queue_lengths)
 
 
+def _make_scheduler(simulation: Simulation) -> Scheduler:
+    max_steps = simulation.classifier.budget
+    if simulation.target_wait_s is None:
+        return DeadlineShare(max_steps=max_steps)
+    return WaitingTime(simulation.target_wait_s, max_steps=max_steps)
+
+
 def _read_records(
     options: SimulateOptions, schema: Schema, n_features: int
 ) -> tuple[NDArray[np.float64], list[Any] | None]:
     if options.data is None:
         return np.random.default_rng(options.seed).normal(size=(_RANDOM_RECORDS, n_features)), None
-    columns = read_columns(options.data)
-    schema = replace(schema, label=options.label_column or schema.label)
-    if schema.label in columns:
-        return encode_labelled_table(schema, columns, options.data)
-    return encode_table(schema, columns, options.data), None
+    schema = replace(schema, label=options.label_column or schema.label, unknown=check_unknown(options.unknown))
+    labelled = options.label_column is not None
+    features, labels, n_unknown, first_unknown = encode_table(schema, Table(options.data), labelled=labelled)
+    if n_unknown:
+        print(describe_unknown(n_unknown, first_unknown), file=sys.stderr)
+    return features, labels
 
 
 def _draw_arrivals(options: SimulateOptions) -> NDArray[np.float64]:

@@ -43,15 +43,16 @@ def run_demo(*, seconds: float = 2.5, seed: int = 0, plot: bool = True) -> None:
     out, messages = Console(highlight=False), Console(stderr=True, highlight=False)
     started = time.perf_counter()
     digits = split_digits(seed)
-    model = _fit_model(digits, seed, messages)
+    model = fit_model(digits, seed, messages)
     curve = _show_curve(model, digits, out)
     loads = _show_loads(model, digits, seconds, seed, out, messages)
     if plot:
         _write_picture(curve, loads, out, messages)
-    messages.print(f"[dim]done in {time.perf_counter() - started:.0f} s[/]")
+    messages.print(f"[dim]done in {time.perf_counter() - started:.0f} s; live in a browser: anystream demo --serve[/]")
 
 
-def _fit_model(digits: Digits, seed: int, messages: Console) -> BayesTreeClassifier:
+def fit_model(digits: Digits, seed: int, messages: Console) -> BayesTreeClassifier:
+    """Return the classifier of the demonstration."""
     model = BayesTreeClassifier(
         metric="diagonal",
         root_model=None,
@@ -59,7 +60,7 @@ def _fit_model(digits: Digits, seed: int, messages: Console) -> BayesTreeClassif
         bandwidth="f0.15",
         decision="mixture",
         budget=STEPS,
-        seed=seed,
+        random_state=seed,
         n_jobs=2,
     )
     started = time.perf_counter()
@@ -89,7 +90,7 @@ def _show_loads(
     """Print the second part, a stream at rising load, and return what became of it."""
     out.print()
     out.print("[bold]2  A stream that grows to ten times what the machine can do[/]")
-    capacity = _measure_capacity(model, digits.X_test)
+    capacity = measure_capacity(model, digits.X_test)
     out.print(
         f"Two threads classify {capacity:,.0f} records per second at {STEPS} steps each: load 1. Records now arrive in "
         f"bursts, and each has a deadline of {DEADLINE_S * 1e3:.0f} ms.\n"
@@ -102,7 +103,7 @@ def _show_loads(
     return loads
 
 
-def _measure_capacity(model: BayesTreeClassifier, X: NDArray[np.float64], seconds: float = 1.0) -> float:
+def measure_capacity(model: BayesTreeClassifier, X: NDArray[np.float64], seconds: float = 1.0) -> float:
     """Return the records per second that the model classifies at its full budget, in batches of 64."""
     batch = X[:64]
     model.classify(batch)  # starts threads and fills caches
