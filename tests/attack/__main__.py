@@ -65,6 +65,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="attacks that run at the same time")
     parser.add_argument("--case", type=int, help="repeat one case")
     parser.add_argument("--sanitized", help="command of a Python that has the sanitized build, with its environment")
+    parser.add_argument("--all-sanitized", action="store_true", help="run every attack with that Python")
     parser.add_argument("--fail-at", type=int, default=20, help="end an attack after this many failures")
     options = parser.parse_args()
     names = [name for name in options.only.split(",") if name] or list(ATTACKS)
@@ -112,7 +113,7 @@ def run_process(name: str, seconds: float, result: Result, options: argparse.Nam
     if options.case is not None:
         arguments.append(f"--case={options.case}")
     command = [sys.executable, "-P", "-m", "attack.process", *arguments]
-    if kind.sanitized and options.sanitized:
+    if options.sanitized and (kind.sanitized or options.all_sanitized):
         command = ["sh", "-c", f"exec env {options.sanitized} -m attack.process {shlex.join(arguments)}"]
     environment = os.environ | {"PYTHONPATH": str(HERE.parent), "PYTHONFAULTHANDLER": "1"}
     if kind.preload is not None:

@@ -1,16 +1,15 @@
 """Ctrl-C at random moments: KeyboardInterrupt or success; models change fully or not at all."""
 
-import pickle
 import random
 import signal
 import time
-from functools import partial
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any, Self
 
 from attack.cases import Attack
-from attack.model_actions import ALL, applies, fitted, run_disturbed
+from attack.model_actions import DisturbedActions
 
 INTERRUPTS = 10  # one after the other, for one model and one action
 
@@ -55,19 +54,12 @@ class Interrupt:
         return f"interrupted after {self.delay_s * 1e6:.0f} us, {self.raised!r}"
 
 
-class Interrupts(Attack):
+class Interrupts(DisturbedActions):
     """One model and one action, interrupted at several moments."""
 
-    def run(self, number: int, dice: random.Random) -> None:
-        kind, action = dice.choice(ALL)
-        base = fitted(kind, dice.randrange(3))
-        if not applies(action, base):
-            return
-        fresh = partial(pickle.loads, pickle.dumps(base))
-        path = self.folder / "model.safetensors"
-        base.save(path)
+    def disturbances(self, act: Callable[[], None], dice: random.Random) -> Iterator[Interrupt]:
         started = time.perf_counter()
-        action(base, path)
+        act()
         duration_s = time.perf_counter() - started
         for _ in range(INTERRUPTS):
-            run_disturbed(self.folder, kind, action, fresh, Interrupt(dice.uniform(0.0, 1.05) * duration_s))
+            yield Interrupt(dice.uniform(0.0, 1.05) * duration_s)

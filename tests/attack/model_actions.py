@@ -1,14 +1,17 @@
 """Actions on small models of every kind, and the comparison of a model with one that nothing disturbed."""
 
 import pickle
-from collections.abc import Callable
+import random
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from anystream import load
-from attack.cases import Failure
+from attack.cases import Attack, Failure
 from model_file.fuzz import MODELS
 
 BUDGETS = (0, 3, 10**6)
@@ -80,6 +83,25 @@ class Disturbance(Protocol):
 
     def __enter__(self) -> Any: ...
     def __exit__(self, *error: Any) -> bool: ...
+
+
+class DisturbedActions(Attack):
+    """One model and one action, disturbed several times, each time from the same state of the model."""
+
+    @abstractmethod
+    def disturbances(self, act: Callable[[], None], dice: random.Random) -> Iterator[Disturbance]:
+        """Yield the disturbances of an action; `act` runs it once undisturbed, on a model of its own."""
+
+    def run(self, number: int, dice: random.Random) -> None:
+        kind, action = dice.choice(ALL)
+        base = fitted(kind, dice.randrange(3))
+        if not applies(action, base):
+            return
+        fresh = partial(pickle.loads, pickle.dumps(base))
+        path = self.folder / "model.safetensors"
+        base.save(path)
+        for disturbance in self.disturbances(partial(action, base, path), dice):
+            run_disturbed(self.folder, kind, action, fresh, disturbance)
 
 
 def applies(action: Callable[..., None], model: Any) -> bool:

@@ -88,13 +88,14 @@ def change_array(array: Any, dice: random.Random) -> Any:
     """Return a copy with another number, type or shape."""
     changed = array.copy()
     match dice.randrange(6):
-        case 0:
-            return changed.astype(dice.choice((np.float32, np.int64, np.uint8, object)))
+        case 0 if changed.dtype != object:
+            with np.errstate(all="ignore"):
+                return changed.astype(dice.choice((np.float32, np.int64, np.uint8, object)))
         case 1:
             return np.resize(changed, dice.choice(((0,), (1,), (changed.size + 1,), (2, max(changed.size, 1)))))
-        case _ if changed.size and changed.dtype.kind == "f":
+        case _ if changed.size and changed.dtype.kind in "fO":
             changed.flat[dice.randrange(changed.size)] = dice.choice(NUMBERS)
         case _ if changed.size and changed.dtype.kind in "iu":
             bounds = np.iinfo(changed.dtype)
-            changed.flat[dice.randrange(changed.size)] = dice.choice((bounds.min, bounds.max, 0, 1, 1000))
+            changed.flat[dice.randrange(changed.size)] = dice.choice((bounds.min, bounds.max, 0, 1, 100))
     return changed
