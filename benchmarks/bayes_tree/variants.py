@@ -28,6 +28,9 @@ from benchmarks.table import machine, print_table
 
 SETS = ["letter", "pendigits", "vowel", "segment", "optdigits", "spambase", "kr_vs_kp", "page_blocks"]
 
+FOLDS = 4
+"""Number of folds that a data set is divided into, as in the papers."""
+
 _PAPER = {"bandwidth": "langley", "decision": "mixture"}
 _R = {"construction": "guttman"}
 VARIANTS = {
@@ -59,14 +62,6 @@ OURS = {
     'ours, metric="auto"': PLAIN | {"metric": "auto"},
     "ours: the default": {},
 }
-
-NOTES = [
-    "BN: as in the paper it adds little, also with blocks of 4 on two levels; before the first step it adds 5 to 8",
-    "MM: the paper loses 4.0 avg and 2.6 max on average over EM; here neither falls, mon does, and the start gains 14",
-    "NN on EM: the paper loses 46 points on page-blocks; here nothing, since densities do not underflow",
-    "static mixtures: MM gains on every set with 7 components, with 49 on most, as in the paper's Figure 7",
-]
-"""Findings that agree with the paper or differ from it, in the run with 2 folds that the notes describe."""
 
 
 class KernelDensityBayes:
@@ -102,7 +97,7 @@ def folds_of(name: str, folds: int, queries: int) -> list[tuple[np.ndarray, ...]
     found = load_dataset(name)
     X, y = np.asarray(found.X, dtype=np.float64), found.y
     parts = []
-    for number, (train, test) in enumerate(StratifiedKFold(4, shuffle=True, random_state=1).split(X, y)):
+    for number, (train, test) in enumerate(StratifiedKFold(FOLDS, shuffle=True, random_state=1).split(X, y)):
         if number < folds:
             chosen = np.random.default_rng(number).permutation(test)[:queries]
             parts.append((X[train], y[train], X[chosen], y[chosen]))
@@ -132,6 +127,23 @@ def cell(make: Callable[[], object], parts: list[tuple[np.ndarray, ...]]) -> tup
     return text, 100 * np.array([curve.avg, curve.accuracy[0], curve.accuracy[-1]])
 
 
+def compare_rows(figures: dict[str, np.ndarray]) -> list[str]:
+    """Return one line for each row that changes one thing in another: the differences in this run, over all its sets."""
+    baselines = {name: f"{name[: name.index('+')].strip()} baseline" for name in figures if "+" in name}
+    baselines |= {name: name.replace("MM", "EM") for name in figures if name.startswith("static") and "MM" in name}
+    lines = []
+    for name, baseline in baselines.items():
+        if baseline not in figures:
+            continue
+        change = figures[name] - figures[baseline]
+        avg, start, end = change.mean(axis=0)
+        lines.append(
+            f"{name} against {baseline}: avg {avg:+.2f}, at 0 {start:+.2f}, at 200 {end:+.2f} on average; "
+            f"avg higher on {(change[:, 0] > 0).sum()} and lower on {(change[:, 0] < 0).sum()} of {len(change)} sets"
+        )
+    return lines
+
+
 def candidates() -> dict[str, Callable[[], object]]:
     makers: dict[str, Callable[[], object]] = {}
     for name, changes in VARIANTS.items():
@@ -144,7 +156,7 @@ def candidates() -> dict[str, Callable[[], object]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", default=",".join(SETS))
-    parser.add_argument("--folds", type=int, default=4)
+    parser.add_argument("--folds", type=int, default=FOLDS, choices=range(1, FOLDS + 1))
     parser.add_argument("--queries", type=int, default=600)
     parser.add_argument("--only", default="", help="only the rows whose name contains this")
     arguments = parser.parse_args()
@@ -161,10 +173,10 @@ def main() -> None:
         rows.append([name, *(text for text, _ in cells), f"{mean[0]:.2f}", f"{mean[1]:.2f}", f"{mean[2]:.2f}"])
         print(*rows[-1], sep=" | ", file=sys.stderr, flush=True)  # a row at a time: the whole takes a while
     print_table(
-        f"avg / max / mon over 200 steps, {arguments.folds} of 4 folds, up to {arguments.queries} queries each ({machine()})",
+        f"avg / max / mon over 200 steps, {arguments.folds} of {FOLDS} folds, up to {arguments.queries} queries each ({machine()})",
         ["variant", *data, "mean avg", "mean at 0", "mean at 200"],
         rows,
-        NOTES,
+        compare_rows(figures),
     )
     if "RandomForest(100)" in figures:
         forest = figures["RandomForest(100)"][:, 2]

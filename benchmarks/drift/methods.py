@@ -28,6 +28,12 @@ METHODS = (
     Method("DWM-NB", "anystream.drift", lambda m, chunk: m.DynamicWeightedMajority()),
     Method("WCEA, trees", "anystream.drift", lambda m, chunk: m.WCEA(chunk_size=chunk)),
     Method("WCEA, NB", "anystream.drift", lambda m, chunk: m.WCEA(m.GaussianNaiveBayes(), chunk_size=chunk)),
+    Method(
+        "WCEA, NB, Wang's top K",
+        "anystream.drift",
+        lambda m, chunk: m.WCEA(m.GaussianNaiveBayes(), keep="best", chunk_size=chunk),
+    ),
+    Method("WCEA, trees, Wang's top K", "anystream.drift", lambda m, chunk: m.WCEA(keep="best", chunk_size=chunk)),
     Method("SEA, 5 members", "anystream.drift", lambda m, chunk: m.SEAEnsemble(chunk_size=chunk)),
     Method("SEA, Street-Kim 25", "anystream.drift", lambda m, chunk: m.SEAEnsemble.street_kim(chunk_size=chunk)),
     Method("OnlineTree2 (our reading)", "anystream.drift", lambda m, chunk: m.OnlineTree2()),

@@ -70,7 +70,9 @@ def run_all(methods: list[Method], seeds: int, slow_seeds: int) -> tuple[Compari
         started, done = time.process_time(), 0
         for name, make in STREAMS.items():
             for seed in range(FIRST_SEED, FIRST_SEED + (slow_seeds if method.slow else seeds)):
-                run = run_interleaved(make_model(method, LEARNED), make(seed), **SIZES, method=method.name)
+                model = make_model(method, LEARNED)
+                noted = hasattr(model, "note_classified")
+                run = run_interleaved(model, make(seed), **SIZES, note_classified=noted, method=method.name)
                 runs.append(replace(run, stream=name))
                 done += LENGTH
         cost[method.name] = (time.process_time() - started) / done * 1e6

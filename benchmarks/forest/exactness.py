@@ -1,4 +1,4 @@
-"""Imported models against their frameworks: different labels, and the largest relative difference of probabilities."""
+"""Imported models with all steps against their frameworks: different labels, and the largest relative difference of probabilities."""
 
 from __future__ import annotations
 
@@ -14,7 +14,16 @@ import catboost_cases
 import lightgbm_cases
 import sklearn_cases
 import xgboost_cases
-from forest_cases import Case, differences, fitted, framework_version, hard_records, import_all_ways, installed
+from forest_cases import (
+    Case,
+    differences,
+    fitted,
+    framework_version,
+    hard_records,
+    import_all_ways,
+    installed,
+    native_answer,
+)
 
 
 def compare(case: Case) -> tuple[int, int, float]:
@@ -24,7 +33,7 @@ def compare(case: Case) -> tuple[int, int, float]:
     with tempfile.TemporaryDirectory() as folder:
         for ensemble in import_all_ways(case, model, Path(folder)):
             records = hard_records(case, ensemble)
-            wrong, difference = differences(case, model, ensemble, records)
+            wrong, difference = differences(case, model, ensemble, records, native_answer)
             n_records, n_wrong, largest = n_records + len(records), n_wrong + wrong, max(largest, difference)
     return n_records, n_wrong, largest
 

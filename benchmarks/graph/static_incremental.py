@@ -32,7 +32,7 @@ def plot_errors(curves: dict[tuple[str, str], NDArray[np.float64]], path: str, r
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 7), layout="constrained")
-    for axis, (panel, thetas) in zip(figure.subplots(2, 2, sharey=True).flat, THETAS.items(), strict=True):
+    for axis, (panel, thetas) in zip(figure.subplots(1, len(THETAS), sharey=True).flat, THETAS.items(), strict=True):
         for method in METHODS:
             axis.plot(range(1, 4 * PAIRS + 1), curves[panel, method], label=method, linewidth=1.2)
         for concept in (1, 2, 3):

@@ -24,7 +24,7 @@ def main() -> None:
         classes = np.unique(stream.y)
         models = {
             f"as published, {bias}": LocustClassifier.paper(bias=bias, max_samples=10**6)
-            for bias in ("unbiased", "sqrt", "proportional", "adaptive")
+            for bias in ("unbiased", "sqrt", "proportional", "adaptive", "planned")
         }
         models["as published, gini^4"] = LocustClassifier.paper(bias=4.0, max_samples=10**6)
         models["gamma votes, t = 10, proportional"] = LocustClassifier.paper(

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from anystream.neighbors import AnytimeNeighborsClassifier
+from anystream.neighbors import AnytimeNeighborsClassifier, best_drop_curve
 from anystream.streams import DatasetNotFoundError, load_dataset
 from benchmarks.table import machine, print_table
 
@@ -20,6 +20,7 @@ FORMS = {
     "simple_rank": {"ordering": "simple_rank"},
     "simple_rank, trimmed": {"ordering": "simple_rank", "trim": "auto"},
     "best_drop": {"ordering": "best_drop"},
+    "best of DROP1-3 at each size": None,
     "greedy": {"ordering": "greedy"},
     "simple_rank, inverted": {"ordering": "simple_rank", "search": "inverted"},
     "greedy, inverted": {"ordering": "greedy", "search": "inverted"},
@@ -85,24 +86,40 @@ def load_problems(names: list[str], max_test: int, n_surnames: int):
             yield name, {}, [split_as_published(data)]
 
 
+def choose_stages(n_train: int, setup: int):
+    """Return the steps of COMPARED, those of a logarithmic grid, and all of them in ascending order."""
+    compared = [max(0, (n_train if each is None else min(each, n_train)) - setup) for each in COMPARED]
+    grid = np.maximum(0, np.unique(np.round(np.logspace(0, np.log10(n_train), 40)).astype(int)) - setup).tolist()
+    return compared, grid, np.unique([*compared, *grid]).tolist()
+
+
 def measure_curve(model, X, y, n_train: int):
     """Return accuracy after each of COMPARED, its mean over a logarithmic grid, and the error of the model's profile."""
-    setup = model.exemplars_.setup
-    grid = np.unique(np.round(np.logspace(0, np.log10(n_train), 40)).astype(int))
-    compared = [max(0, (n_train if each is None else min(each, n_train)) - setup) for each in COMPARED]
-    stages = np.unique([*compared, *np.maximum(0, grid - setup)]).tolist()
+    compared, grid, stages = choose_stages(n_train, model.exemplars_.setup)
     predicted = zip(stages, model.staged_predict(X, stages=stages), strict=True)
     accuracy = {stage: float((labels == y).mean()) for stage, labels in predicted}
     shown = sorted(set(compared))
     profile = model.leave_one_out_profile(shown)
     error = np.mean([expected - accuracy[stage] for stage, expected in zip(shown, profile.accuracy, strict=True)])
-    area = float(np.mean([accuracy[max(0, each - setup)] for each in grid]))
+    area = float(np.mean([accuracy[each] for each in grid]))
     return [accuracy[each] for each in compared], area, error
 
 
-def measure(parameters: dict, parts: list):
-    """Return what `measure_curve` returns, and the exemplars compared until the label was certified: means over the parts."""
+def measure_best_drop(parameters: dict, parts: list):
+    """Return what `measure` returns for the curve of the paper's BestDrop, which has no profile and no certified labels."""
     measured = []
+    for X, y, X_test, y_test in parts:
+        compared, grid, stages = choose_stages(len(y), len(np.unique(y)))
+        curve = best_drop_curve(X, y, X_test, y_test, stages=stages, **parameters)
+        measured.append((curve.at(compared), float(curve.at(grid).mean())))
+    return [*(np.mean([each[i] for each in measured], axis=0) for i in range(2)), None, None]
+
+
+def measure(parameters: dict, form: str, parts: list):
+    """Return what `measure_curve` returns, and the exemplars compared until the label was certified: means over the parts."""
+    if FORMS[form] is None:
+        return measure_best_drop(parameters, parts)
+    parameters, measured = parameters | FORMS[form], []
     for X, y, X_test, y_test in parts:
         model = AnytimeNeighborsClassifier(**parameters).fit(X, y)
         steps = model.classify(X_test, budget=10**9).steps.mean()
@@ -126,11 +143,12 @@ def main() -> None:
     ):
         for form in arguments.forms:
             started = time.process_time()
-            accuracy, area, error, steps = measure(parameters | FORMS[form], parts)
+            accuracy, area, error, steps = measure(parameters, form, parts)
             used = time.process_time() - started
             n = len(parts[0][1])
             shown = [f"{a * 100:.1f}" if s is None or s < n else "" for s, a in zip(COMPARED, accuracy, strict=True)]
-            rows.append([name, form, *shown, f"{area * 100:.1f}", f"{steps:.0f}", f"{error * 100:+.1f}", f"{used:.1f}"])
+            whole = ["", ""] if steps is None else [f"{steps:.0f}", f"{error * 100:+.1f}"]
+            rows.append([name, form, *shown, f"{area * 100:.1f}", *whole, f"{used:.1f}"])
             print(" ".join(rows[-1]), file=sys.stderr, flush=True)  # progress; the table is printed at the end
     header = ["set", "order", *["all" if each is None else str(each) for each in COMPARED]]
     header += ["log area", "steps", "profile", "CPU s"]

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from anystream import AnytimeForestClassifier
 from anystream.anytime.budget import Budget
 from anystream.cli.durations import parse_duration
 from anystream.cli.models import make_model
@@ -61,6 +62,8 @@ OURS = {
     "locust": [],
 }
 """Our models and their settings; the model chooses "auto" on its training data."""
+IMPORTED = {"imported RandomForest": "RandomForest", "imported LightGBM": "LightGBM"}
+"""Our models that are imported from a peer, which runs beside them."""
 
 
 class ProcessorClock:
@@ -157,10 +160,12 @@ def run(model: Any, scheduler: Any, overflow: str, times: Any, X: Any, y: Any, o
     return engine.summary
 
 
-def make_schedulers(model: Any, table: GainTable, within_s: float) -> dict[str, Any]:
-    """Return the three schedulers by name, new for each run."""
-    return {
-        "DeadlineShare": DeadlineShare(max_steps=model.budget),
+def make_schedulers(model: Any, table: GainTable | None, within_s: float) -> dict[str, Any]:
+    """Return the schedulers by name, new for each run; imported models have no gain table and run under one of them."""
+    share = {"DeadlineShare": DeadlineShare(max_steps=model.budget)}
+    if table is None:
+        return share
+    return share | {
         "MarginalGain": MarginalGain(table),
         "WaitingTime": WaitingTime(within_s / 2, max_steps=model.budget),
     }
@@ -201,8 +206,15 @@ def measure_dataset(name: str, options: Any) -> dict[str, list[Result]]:
     only = options.peers.split(",") if options.peers else None
     print(f"{name}: fitting the models", file=sys.stderr)
     fitting = start_fitting(*train, seed=SEED, only=only)
-    ours = {ours: fit_ours(ours, *train, one_core) for ours in options.models.split(",")}
+    wanted = options.models.split(",")
+    ours: dict[str, tuple[Any, GainTable | None]] = {
+        ours: fit_ours(ours, *train, one_core) for ours in wanted if ours not in IMPORTED
+    }
     peers = all_peers(fitting, np.unique(train[1]), test[0], one_core=one_core)
+    for imported in wanted:
+        if imported in IMPORTED and IMPORTED[imported] in peers:
+            model = peers[IMPORTED[imported]].model
+            ours[imported] = (AnytimeForestClassifier.from_model(model, n_jobs=1 if one_core else None), None)
     timer = time.process_time if one_core else time.perf_counter
     rates = {peer: capacity(found, test[0], timer) for peer, found in peers.items()}
     unhurried = {
@@ -307,7 +319,9 @@ def main() -> None:
     parser.add_argument("--within", default="50ms", help="time from arrival to the deadline")
     parser.add_argument("--queue", type=int, default=2_000, help="capacity of the queue, in records")
     parser.add_argument("--peers", help="names of the peers to run, separated by commas; default: all")
-    parser.add_argument("--models", default=",".join(OURS), help="names of our models to run, separated by commas")
+    parser.add_argument(
+        "--models", default=",".join([*OURS, *IMPORTED]), help="names of our models to run, separated by commas"
+    )
     parser.add_argument(
         "--slowest", help="peer whose capacity is load 1; several give several tables; default: the slowest"
     )

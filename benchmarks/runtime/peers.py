@@ -11,8 +11,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from anystream.anytime.answer import Answer
+from benchmarks.forest.engines import NotInstalled, onnx_runtime
 
-_SLOWEST_FIRST = ["river ARF", "HistGradientBoosting", "river HoeffdingTree", "RandomForest", "k-NN", "GaussianNB"]
+_SLOWEST_FIRST = [
+    *("river ARF", "HistGradientBoosting", "LightGBM", "river HoeffdingTree", "RandomForest", "k-NN", "GaussianNB"),
+]
+IN_ONNX = "RandomForest in ONNX Runtime"
 BATCH = 256  # records per batch when capacity is measured
 
 
@@ -81,7 +85,7 @@ def all_peers(fitting: dict[str, Future[Any]], classes: Any, test: Any, *, one_c
     peers = {}
     for name, model in fitted.items():
         if model is None:
-            print(f"{name} is left out: river is not installed", file=sys.stderr)
+            print(f"{name} is left out: its package is not installed", file=sys.stderr)
             continue
         one = Peer(model, test.shape[1], classes, 1)
         peers[name] = one
@@ -91,7 +95,30 @@ def all_peers(fitting: dict[str, Future[Any]], classes: Any, test: Any, *, one_c
                 twin.n_jobs = -1
             every = Peer(twin, test.shape[1], classes, None)
             peers[name] = max((one, every), key=lambda peer: capacity(peer, test, time.perf_counter))
+    if "RandomForest" in peers:
+        try:
+            peers[IN_ONNX] = _in_onnx(peers["RandomForest"].model, classes, test, one_core=one_core)
+        except NotInstalled as error:
+            print(f"{IN_ONNX} is left out: {error}", file=sys.stderr)
     return peers
+
+
+class InOnnx:
+    """A model that ONNX Runtime runs, with the methods of scikit-learn."""
+
+    def __init__(self, model: Any, n_features: int, threads: int) -> None:
+        self._predict, self._kind = onnx_runtime(model, n_features, threads)
+
+    def predict_proba(self, X: Any) -> Any:
+        return self._predict(X.astype(self._kind))
+
+
+def _in_onnx(model: Any, classes: Any, test: Any, *, one_core: bool) -> Peer:
+    tries = [
+        Peer(InOnnx(model, test.shape[1], threads), test.shape[1], classes, None)
+        for threads in ((1,) if one_core else (1, 0))
+    ]
+    return max(tries, key=lambda peer: capacity(peer, test, time.perf_counter))
 
 
 def capacity(peer: Any, X: Any, timer: Any, repeats: int = 5) -> float:
@@ -117,9 +144,17 @@ def _makers(seed: int) -> dict[str, Any]:
             return None
         return make(forest, tree)
 
+    def boosted() -> Any:
+        try:
+            from lightgbm import LGBMClassifier
+        except ImportError:
+            return None
+        return LGBMClassifier(n_estimators=100, n_jobs=1, verbose=-1, random_state=seed)
+
     return {
         "RandomForest": lambda: RandomForestClassifier(100, random_state=seed),
         "HistGradientBoosting": lambda: HistGradientBoostingClassifier(random_state=seed, early_stopping=False),
+        "LightGBM": boosted,
         "k-NN": lambda: KNeighborsClassifier(5),
         "GaussianNB": GaussianNB,
         "river ARF": lambda: river(lambda forest, tree: forest.ARFClassifier(seed=seed)),

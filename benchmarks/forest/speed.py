@@ -1,0 +1,100 @@
+"""Speed of one forest in several engines: batches and single records, processor time of one thread, in one run.
+
+python -m benchmarks.forest.speed
+python -m benchmarks.forest.speed --datasets letter --forests RandomForest
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from anystream import _native
+from anystream.streams import DatasetNotFoundError
+from benchmarks.forest.engines import FORESTS, NotInstalled, fit_forest, import_forest, make_engines
+from benchmarks.runtime.on_time import split
+from benchmarks.table import machine, print_table
+
+BATCH, SINGLES, REPEATS = 1_000, 50, 7
+
+
+def measure(dataset: str, forest: str) -> tuple[list[list[Any]], list[str]]:
+    """Return a row per engine, and notes."""
+    train, test = split(dataset)
+    model = fit_forest(forest, *train)
+    ours = import_forest(model)
+    engines, notes = make_engines(model, train[0].shape[1])
+    batch = np.ascontiguousarray(test[0][:BATCH])
+    steps = float(ours.classify(batch, budget=ours.max_steps_).steps.mean())
+    engines["anystream"] = (ours.predict_proba, np.float64)
+    reference = model.predict_proba(batch)
+    works = {}
+    for name, (predict, kind) in engines.items():
+        rows = batch.astype(kind)
+        singles = [rows[i : i + 1] for i in range(SINGLES)]
+        found = np.asarray(predict(rows)).reshape(len(rows), -1)
+        wide = np.column_stack([1 - found, found]) if found.shape[1] == 1 else found
+        differs = float((wide.argmax(axis=1) != reference.argmax(axis=1)).mean())
+        works[name] = (predict, rows, singles, differs)
+    batch_s, single_s = _race(works)
+    fastest = min(seconds for name, seconds in batch_s.items() if name != "anystream")
+    quickest = min(seconds for name, seconds in single_s.items() if name != "anystream")
+    lines = [
+        [
+            dataset,
+            forest,
+            name,
+            f"{len(batch) / batch_s[name]:,.0f}",
+            f"{fastest / batch_s[name]:.2f}",
+            f"{1e6 * single_s[name]:.1f}",
+            f"{single_s[name] / quickest:.2f}",
+            f"{1e9 * batch_s[name] / len(batch) / steps:.2f}",
+            f"{differs:.1%}",
+        ]
+        for name, (_, _, _, differs) in works.items()
+    ]
+    return lines, [f"{dataset}, {forest}: {steps:,.0f} nodes per record", *notes]
+
+
+def _race(works: dict[str, Any]) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the seconds of a batch and of one record, the minimum of rounds in which every engine has a turn."""
+    batch_s, single_s = dict.fromkeys(works, np.inf), dict.fromkeys(works, np.inf)
+    for _ in range(REPEATS):
+        for name, (predict, rows, singles, _) in works.items():
+            started = time.process_time()
+            predict(rows)
+            batch_s[name] = min(batch_s[name], time.process_time() - started)
+            started = time.process_time()
+            for row in singles:
+                predict(row)
+            single_s[name] = min(single_s[name], (time.process_time() - started) / len(singles))
+    return batch_s, single_s
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--datasets", default="pendigits,letter,covtype", help="names, separated by commas")
+    parser.add_argument("--forests", default=",".join(FORESTS), help="names, separated by commas")
+    options = parser.parse_args()
+    rows, notes = [], [f"batches of {BATCH:,}; at most 20,000 training records, seed 0", f"{_native.isa}; {machine()}"]
+    for dataset in options.datasets.split(","):
+        for forest in options.forests.split(","):
+            print(f"{dataset}, {forest}", file=sys.stderr)
+            try:
+                lines, words = measure(dataset, forest)
+            except (DatasetNotFoundError, NotInstalled) as error:
+                notes.append(f"{dataset}, {forest} is left out: {error}")
+                continue
+            rows += lines
+            notes += [word for word in words if word not in notes]
+    header = ["data", "forest", "engine", "records/s", "of the fastest peer", "one record, us", "of the quickest peer"]
+    header += ["ns per node", "other labels"]
+    print_table("One forest in several engines, one thread, processor time, all nodes read", header, rows, notes)
+
+
+if __name__ == "__main__":
+    main()
