@@ -8,15 +8,25 @@ JOBS   ?= 2
 LIST   := $(shell find src -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 BUILT  := $(VENV)/.built-$(LIST)
 
-.PHONY: help demo test lint format bench sanitize fuzz attack stub requirements build clean
+.PHONY: help demo serve-demo test test-browser test-brokers kill-brokers lint format bench bench-peers bench-server test-clients triton kill-server fuzz-server sanitize tsan fuzz attack stub requirements build clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo      set up, then run a classifier under rising load in the terminal (under a minute)"
+	@echo "make serve-demo  set up, then serve a dashboard with live traffic on port 8000"
 	@echo "make test      set up, then run the tests"
+	@echo "make test-browser  the dashboard in a real Chromium; skipped without one"
+	@echo "make test-clients  tritonclient, kserve and others against our server and a real Triton"
+	@echo "make kill-server   SIGKILL a learning server KILLS=50 times: nothing acknowledged is lost"
+	@echo "make fuzz-server   CASES=100000 damaged requests: no 5xx but 503, no leak"
+	@echo "make test-brokers  real brokers on this machine; what cannot be had is skipped by name"
+	@echo "make kill-brokers  100 kills of the consumer of each broker; BROKER_KILLS=100 BROKERS='redis kafka'"
 	@echo "make lint      ruff, mypy, import-linter, clang-format, the stub"
 	@echo "make bench     benchmarks: ratios against peers, in one run"
+	@echo "make bench-peers  install engines that run forests, then compare with them"
+	@echo "make bench-server  anystream, Triton and a plain endpoint under bursts: right and in time, table, plot, CSV"
 	@echo "make sanitize  the tests of the native core under address and undefined-behaviour sanitizers"
+	@echo "make tsan      models and queries in many threads under the thread sanitizer; TSAN_SECONDS=120"
 	@echo "make fuzz      load damaged model files for a minute, under the sanitizers"
 	@echo "make attack    kills, full disks, failing memory, damaged input; ATTACK_SECONDS=300 SEED=0 ONLY=kills,disk"
 	@echo "make format    ruff and clang-format, in place"
@@ -42,8 +52,60 @@ build: $(BUILT)
 demo: build
 	@$(PY) -m anystream.demo
 
+serve-demo: build
+	@$(VENV)/bin/anystream demo --serve
+
 test: build
 	@$(PY) -m pytest -q -n $(JOBS) --dist worksteal
+
+test-browser: build
+	@$(VENV)/bin/uv pip install -q --python $(PY) --group browser
+	@$(PY) -m pytest -q tests/browser
+
+# The program tritonserver, for comparison: Linux on x86-64, neither GPU nor container.
+TRITON := build/triton/nvidia_pytriton.libs
+$(TRITON): $(VENV)/.packages
+	@echo "unpacking Triton into build/triton" >&2
+	@$(VENV)/bin/uv pip install -q --python $(PY) --no-deps --target build/triton --group triton
+
+triton: $(TRITON)
+
+test-clients: build
+	@$(VENV)/bin/uv pip install -q --python $(PY) --group clients
+	@$(MAKE) -s triton || echo "Triton is left out" >&2
+	@$(PY) -m pytest -q tests/server/test_clients.py tests/server/test_triton.py
+
+KILLS ?= 50
+kill-server: build
+	@$(PY) tests/server/killed_server.py $(KILLS)
+
+CASES ?= 100000
+fuzz-server: build
+	@$(VENV)/bin/uv pip install -q --python $(PY) --group fuzz
+	@PYTHONPATH=tests $(PY) -P -m server.fuzz_server $(CASES) $(SEED)
+
+# Clients and a server of NATS come from the group brokers, Redis and mosquitto from the system, Kafka as jars by mvn.
+$(VENV)/.brokers: $(VENV)/.packages pyproject.toml
+	@echo "installing the clients of brokers into $(VENV)" >&2
+	@$(VENV)/bin/uv pip install -q --python $(PY) --group brokers 2>/dev/null \
+	    || $(PY) -m pip install -q --disable-pip-version-check --group brokers
+	@touch $@
+
+build/kafka/.jars: tests/brokers/kafka.xml
+	@mkdir -p build/kafka
+	@{ command -v mvn && command -v java; } >/dev/null && echo "fetching Kafka" >&2 \
+	    && mvn -q -B -f tests/brokers/kafka.xml dependency:copy-dependencies \
+	        -DoutputDirectory=$(CURDIR)/build/kafka/jars >build/kafka/log 2>&1 \
+	    && touch $@ || echo "Kafka cannot be had (it needs java and mvn); its tests are skipped" >&2
+
+test-brokers: build $(VENV)/.brokers build/kafka/.jars
+	@$(PY) -m pytest -q -rs tests/brokers
+
+BROKER_KILLS ?= 100
+BROKERS ?= redis kafka nats mqtt
+kill-brokers: build $(VENV)/.brokers build/kafka/.jars
+	@for broker in $(BROKERS); do PYTHONPATH=tests $(PY) -m brokers.kills $$broker --kills $(BROKER_KILLS) \
+	    --broker-kills $$(( $(BROKER_KILLS) / 10 )) $$(test $$broker = mqtt || echo --second) || exit 1; done
 
 lint: build
 	@$(VENV)/bin/ruff check .
@@ -66,15 +128,33 @@ stub: build
 bench: build
 	@$(PY) -m benchmarks
 
-# A virtual environment of its own that uses the packages of the first.
-SANPY := build/sanitize/venv/bin/python
-build/sanitize/.built: $(VENV)/.packages $(NATIVE) $(shell find src -name '*.py')
-	@echo "building the native core with sanitizers" >&2
-	@test -x $(SANPY) || $(PY) -m venv --without-pip build/sanitize/venv
+$(VENV)/.peers: $(VENV)/.packages pyproject.toml
+	@echo "installing the engines of the group peers into $(VENV)" >&2
+	@$(VENV)/bin/uv pip install -q --python $(PY) --group peers 2>/dev/null \
+	    || $(PY) -m pip install -q --disable-pip-version-check --group peers
+	@touch $@
+
+bench-peers: build $(VENV)/.peers
+	@$(PY) -m benchmarks.forest.speed
+
+bench-server: build $(VENV)/.peers
+	@$(MAKE) -s triton || echo "Triton is left out" >&2
+	@$(PY) -m benchmarks.server.speed
+	@$(PY) -m benchmarks.server.on_time $(if $(FULL),--full)
+
+# Builds with sanitizers, each in a virtual environment of its own that uses the packages of the first.
+SANPY  := build/sanitize/venv/bin/python
+TSANPY := build/tsan/venv/bin/python
+build/sanitize/.built: SANITIZERS := address,undefined
+build/tsan/.built: SANITIZERS := thread
+build/sanitize/.built build/tsan/.built: $(VENV)/.packages $(NATIVE) $(shell find src -name '*.py')
+	@echo "building the native core with sanitizers: $(SANITIZERS)" >&2
+	@test -x $(@D)/venv/bin/python || $(PY) -m venv --without-pip $(@D)/venv
 	@$(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
-	    > $$($(SANPY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/packages.pth
-	@$(PY) -m pip --python $(SANPY) install -q --disable-pip-version-check --no-build-isolation --no-deps \
-	    -Cbuild-dir=build/sanitize/cmake -Ccmake.build-type=Debug -Ccmake.define.SANITIZE=ON .
+	    > $$($(@D)/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/packages.pth
+	@$(PY) -m pip --python $(@D)/venv/bin/python install -q --disable-pip-version-check --no-build-isolation --no-deps \
+	    -Cbuild-dir=$(@D)/cmake -Ccmake.build-type=Debug -Ccmake.define.SANITIZE=ON \
+	    -Ccmake.define.SANITIZERS=$(SANITIZERS) .
 	@touch $@
 
 SAN_ENV = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
@@ -82,7 +162,7 @@ SAN_ENV = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-nam
 
 # Packages with native code, and the templates above it; the others are plain Python.
 SANITIZED := $(wildcard tests/test_surfaces.py $(addprefix tests/,model_file estimators anytime bayes_tree neighbors subspace \
-	microclusters graph drift))
+	microclusters graph drift forest))
 
 sanitize: build/sanitize/.built
 	@$(SAN_ENV) HYPOTHESIS_PROFILE=quick $(SANPY) -P -m pytest -q -n $(JOBS) --dist worksteal \
@@ -90,6 +170,15 @@ sanitize: build/sanitize/.built
 
 fuzz: build/sanitize/.built
 	@$(SAN_ENV) $(SANPY) -P tests/model_file/fuzz.py --seconds 60
+
+# One model of each kind, used by many threads while one learns, under the thread sanitizer. Python itself is not
+# instrumented; what the sanitizer knows of it are its locks.
+TSAN_SECONDS ?= 120
+TSAN_ENV = LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" PYTHONMALLOC=malloc \
+	TSAN_OPTIONS=halt_on_error=1:exitcode=66:suppressions=$(CURDIR)/tests/attack/tsan.supp
+tsan: build build/tsan/.built
+	@PYTHONPATH=tests $(PY) -P -m attack --sanitized '$(TSAN_ENV) $(TSANPY) -P' --all-sanitized --only threads \
+	    --seconds $(TSAN_SECONDS) --seed $(SEED) --jobs $(JOBS) $(if $(CASE),--case $(CASE))
 
 # ONLY names attacks, CASE repeats one case of one of them.
 ATTACK_SECONDS ?= 300
@@ -101,7 +190,7 @@ attack: build build/sanitize/.built
 requirements: $(VENV)/.packages
 	@$(PY) -m pip install -q uv
 	@$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url \
-	    --extra report --extra arrow --group dev pyproject.toml -o requirements/dev.txt
+	    --extra report --extra arrow --extra server --extra grpc --group dev pyproject.toml -o requirements/dev.txt
 
 clean:
 	rm -rf $(VENV) build dist
