@@ -99,8 +99,8 @@ class LimitedConnection(HttpToolsProtocol):
             return
         super().on_message_begin()
         self._reads_headers = True
-        self.scope[ARRIVAL] = arrival_now()  # type: ignore[typeddict-unknown-key]
-        self.scope[DISCONNECT] = []  # type: ignore[typeddict-unknown-key]
+        scope: Any = self.scope
+        scope[ARRIVAL], scope[DISCONNECT] = arrival_now(), []
 
     def on_url(self, url: bytes) -> None:
         """Read the path."""
