@@ -9,6 +9,7 @@ import time
 from typing import NamedTuple
 
 from anystream.server.app import Service
+from anystream.server.arrival import ArrivalLoop
 from anystream.server.model_store import find_models
 from anystream.server.run import Server
 from anystream.server.settings import ServerSettings
@@ -76,7 +77,8 @@ def serving(*paths, **settings):
 
     def main():
         try:
-            asyncio.run(run())
+            with asyncio.Runner(loop_factory=ArrivalLoop) as runner:
+                runner.run(run())
         except BaseException as error:
             errors.append(error)
         started.set()

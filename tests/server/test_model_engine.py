@@ -213,3 +213,19 @@ def test_a_request_larger_than_a_poll_of_the_engine_is_answered_in_order(model, 
     assert answers.label.tolist() == model.predict(X).tolist()
     assert answers.label.dtype == model.classes_.dtype
     assert answers.proba.shape == (10_000, 3)
+
+
+def test_a_request_that_was_read_after_its_deadline_is_refused_while_others_wait(model, blobs):
+    X = blobs[0]
+
+    async def scenario(engine):
+        first = await hold_one(engine, model, X[0])
+        with pytest.raises(RefusedError) as refused:
+            await ask(engine, X[1], within_s=-0.01)
+        model.gate.set()
+        await first
+        return refused.value
+
+    refused, figures = run_with_engine(model, scenario)
+    assert refused.reason == "too_late"
+    assert figures["refused"] == {"too_late": 1}

@@ -24,6 +24,7 @@ def serve(options: ServeOptions) -> None:
     import logging
     import sys
 
+    from anystream.server.arrival import ArrivalLoop
     from anystream.server.logs import set_up_logs
     from anystream.server.run import Server
     from anystream.server.run import serve as serve_until_signal
@@ -38,7 +39,8 @@ def serve(options: ServeOptions) -> None:
         if server.grpc_port is not None:
             log.info("gRPC on %s:%d", settings.host, server.grpc_port)
 
-    asyncio.run(serve_until_signal(settings, started=report))
+    with asyncio.Runner(loop_factory=ArrivalLoop) as runner:
+        runner.run(serve_until_signal(settings, started=report))
 
 
 def _read_settings(options: ServeOptions) -> ServerSettings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,7 +69,7 @@ class Encoded(NamedTuple):
     unknown: Errors
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Schema:
     """The columns of a table: the inputs of the model, and the label, key and time of a record.
 
@@ -107,7 +108,7 @@ class Schema:
         if self.unknown not in UNKNOWN_POLICIES:
             raise ValueError(f"unknown is {self.unknown!r}; use one of {', '.join(UNKNOWN_POLICIES)}")
 
-    @property
+    @cached_property
     def n_features(self) -> int:
         """Number of features of a record."""
         return sum(column.width for column in self.columns)

@@ -16,6 +16,7 @@ from anystream.demo.loads import DEADLINE_S, STEPS
 from anystream.demo.run import fit_model, measure_capacity
 from anystream.demo.traffic import DemoTraffic
 from anystream.server.app import Service
+from anystream.server.arrival import ArrivalLoop
 from anystream.server.limits import Limits
 from anystream.server.run import Server
 from anystream.server.settings import ServerSettings
@@ -46,7 +47,8 @@ def serve_demo(*, port: int = 8000, seed: int = 0) -> None:
         model.save(path, notes={"performance_profile": profile.to_json()})
         limits = Limits(within_s=DEADLINE_S, max_waiting=200_000)
         settings = ServerSettings(models={_NAME: path}, port=port, limits=limits, max_steps=STEPS)
-        asyncio.run(_serve(settings, traffic, messages))
+        with asyncio.Runner(loop_factory=ArrivalLoop) as runner:
+            runner.run(_serve(settings, traffic, messages))
 
 
 async def _serve(settings: ServerSettings, traffic: DemoTraffic, messages: Console) -> None:

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anystream.server.auth import OPEN_PATHS, require_token
 from anystream.server.changes_api import ChangesApi
-from anystream.server.classify_request import ARRIVAL
+from anystream.server.connection import ARRIVAL
 from anystream.server.dashboard import Dashboard
 from anystream.server.errors import HEADERS_TOO_LARGE, RequestError
 from anystream.server.events import Events
@@ -71,10 +71,10 @@ class Service:
         metrics = Metrics(self.store)
         self.events = Events(self.store, limits, load)
         all_routes = [
+            *OpenInference(self.store, limits).routes(),  # first what comes most often
+            *RecordsApi(self.store, limits).routes(),
             Route("/healthz", self._health),
             Route("/readyz", self._ready),
-            *OpenInference(self.store, limits).routes(),
-            *RecordsApi(self.store, limits).routes(),
             *ChangesApi(self.store, settings).routes(),
             *metrics.routes(),
             *self.events.routes(),
@@ -133,7 +133,7 @@ class Service:
 
 
 class _Gate:
-    """The outermost layer: notes when a request arrived, checks the token where everything needs it, and logs."""
+    """The outermost layer: checks the token where everything needs it, and logs."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings, metrics: Metrics) -> None:
         self._app = app
@@ -144,7 +144,7 @@ class _Gate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        arrival = scope[ARRIVAL] = time.monotonic()
+        arrival = scope[ARRIVAL]
         scope[BODY_BYTES] = self._body_bytes
         status = 0
 

@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from starlette.requests import Request
 
+from anystream.server.connection import ARRIVAL, DISCONNECT
 from anystream.server.errors import BAD_REQUEST, RequestError
 from anystream.server.model_store import ServedModel
 from anystream.server.request_stream import Answers
-
-ARRIVAL = "anystream.arrival"
-"""Key in the scope of a request: the instant of its arrival, on the clock of `time.monotonic`."""
 
 
 async def classify_request(
@@ -41,26 +39,21 @@ async def classify_request(
     """
     arrival: float = request.scope[ARRIVAL]
     model.figures.count("requests")
-    watch: asyncio.Task[None] | None = None
+    left = False
 
-    def watch_client(done: asyncio.Future[None]) -> None:
-        nonlocal watch
-        watch = asyncio.ensure_future(_cancel_on_disconnect(request, done))
+    def withdraw_on_disconnect(done: asyncio.Future[None]) -> None:
+        def withdraw() -> None:
+            nonlocal left
+            left = True
+            done.cancel()
+
+        request.scope[DISCONNECT].append(withdraw)
 
     try:
         return await model.engine.classify(
-            features, arrival=arrival, deadline=arrival + timeout_s, label=label, on_wait=watch_client
+            features, arrival=arrival, deadline=arrival + timeout_s, label=label, on_wait=withdraw_on_disconnect
         )
     except asyncio.CancelledError:
-        if watch is not None and watch.done() and not watch.cancelled():
+        if left:
             raise RequestError(BAD_REQUEST, "the client closed the connection") from None
         raise
-    finally:
-        if watch is not None:
-            watch.cancel()
-
-
-async def _cancel_on_disconnect(request: Request, done: asyncio.Future[None]) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-    done.cancel()

@@ -197,6 +197,8 @@ class ModelEngine:
         now, cost = time.monotonic(), self._engine.cost
         n_before = waiting
         if now + cost.estimate_s(n_before + n_records, 0) > deadline:  # perhaps not all of them are due before
+            if now > deadline:
+                raise self._refuse("too_late", "the deadline had passed when the request was read")
             n_before = self._backlog.records_before(deadline, now=now)
             if n_before and now + cost.estimate_s(n_before + n_records, 0) > deadline:
                 raise self._refuse(

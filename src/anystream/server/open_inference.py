@@ -81,19 +81,17 @@ class OpenInference:
 
     def routes(self) -> list[Route]:
         """Return the routes, with and without a version."""
-        routes = [
+        prefixes = ("/v2/models/{name}", "/v2/models/{name}/versions/{version}")
+        routes = [Route(f"{prefix}/infer", self.infer, methods=["POST"]) for prefix in prefixes]
+        for prefix in prefixes:
+            routes += [Route(prefix, self.model_metadata), Route(f"{prefix}/ready", self.model_ready)]
+        return [
+            *routes,
             Route("/v2", self.server_metadata),
             Route("/v2/", self.server_metadata),
             Route("/v2/health/live", self.live),
             Route("/v2/health/ready", self.ready),
         ]
-        for prefix in ("/v2/models/{name}", "/v2/models/{name}/versions/{version}"):
-            routes += [
-                Route(prefix, self.model_metadata),
-                Route(f"{prefix}/ready", self.model_ready),
-                Route(f"{prefix}/infer", self.infer, methods=["POST"]),
-            ]
-        return routes
 
     async def live(self, request: Request) -> Response:
         """Tell that the server runs."""

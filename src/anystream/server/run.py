@@ -60,7 +60,6 @@ class Server:
             server_header=False,
             proxy_headers=False,
             timeout_keep_alive=max(int(limits.idle_s), 1),
-            h11_max_incomplete_event_size=limits.max_header_bytes,
             timeout_graceful_shutdown=int(limits.max_within_s + limits.read_s) + 1,
         )
         self._uvicorn = _Uvicorn(config, service.end_streams)
