@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from anystream.cli.classify_run import ClassifyRun
-from anystream.cli.file_formats import open_sink, open_source
 from anystream.connectors.broker_address import is_address
 from anystream.connectors.brokers import open_broker_dead_letters, open_broker_sink, open_broker_source
+from anystream.connectors.file_formats import open_sink, open_source
 from anystream.connectors.file_sink import DeadLetterFile
 from anystream.connectors.label_pairs import LabelPairs
 from anystream.connectors.schema import Schema

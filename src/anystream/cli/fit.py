@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from anystream.cli.file_formats import Table
+    from anystream.connectors.file_formats import Table
     from anystream.connectors.schema import Schema
 
 _LARGE_BYTES = 100e6  # size of a model file from which on it is explained
@@ -86,11 +86,12 @@ def fit(options: FitOptions) -> None:
 
     Example: [bold]anystream fit train.csv --label class -o model.safetensors --set metric=auto[/bold]
     """
-    from anystream.cli.encode_table import encode_table
-    from anystream.cli.file_formats import Table
     from anystream.cli.models import compare_categories, make_model
     from anystream.cli.output import console, print_json, schema_table
     from anystream.cli.paths import check_distinct_files, check_writable
+    from anystream.cli.progress_bar import show_progress
+    from anystream.connectors.encode_table import encode_table
+    from anystream.connectors.file_formats import Table
 
     check_distinct_files({"the data": options.data}, {"--output": options.output_path})
     check_writable({"--output": options.output_path})
@@ -101,7 +102,8 @@ def fit(options: FitOptions) -> None:
     schema, n_records = _infer_schema(options, table, coded=compare_categories(estimator, None))
     compare_categories(estimator, schema)
     rows = None if options.sample is None else _draw_rows(n_records, options.sample, options.seed)
-    features, labels, _, _ = encode_table(schema, table, labelled=True, rows=rows)
+    with show_progress(table):
+        features, labels, _, _ = encode_table(schema, table, labelled=True, rows=rows)
     assert labels is not None  # they were required
     notes: dict[str, Any] = {"schema": schema.to_json()}
     if options.gain_table or options.profile:

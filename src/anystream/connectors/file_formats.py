@@ -1,4 +1,4 @@
-"""File formats of the command line, and the connector for each of them."""
+"""File formats, and the connector for each of them."""
 
 from __future__ import annotations
 
