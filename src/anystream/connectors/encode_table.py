@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.connectors.file_formats import Table
+from anystream.connectors.file_formats import ReadableTable
 from anystream.connectors.schema import Schema, SchemaError
 from anystream.runtime.record_checks import MAX_TEXT
 
@@ -35,15 +35,15 @@ class EncodedTable(NamedTuple):
 
 
 def encode_table(
-    schema: Schema, table: Table, *, labelled: bool, rows: NDArray[np.bool_] | None = None
+    schema: Schema, table: ReadableTable, *, labelled: bool, rows: NDArray[np.bool_] | None = None
 ) -> EncodedTable:
-    """Return all records; raise SchemaError with the first malformed one. `table.share_read` tells the progress.
+    """Return all records; raise SchemaError with the first malformed one.
 
     Parameters
     ----------
     schema : Schema
         Columns of the model.
-    table : Table
+    table : ReadableTable
         The table.
     labelled : bool
         Whether a table without labels, or a record without one, is an error.
@@ -88,7 +88,7 @@ def encode_table(
     return EncodedTable(_stack(features), labels if has_labels else None, n_unknown, first_unknown)
 
 
-def _require_columns(schema: Schema, names: Sequence[str], table: Table, *, labelled: bool) -> None:
+def _require_columns(schema: Schema, names: Sequence[str], table: ReadableTable, *, labelled: bool) -> None:
     if labelled and (schema.label is None or schema.label not in names):
         shown = ", ".join(names) or "none, because it is empty"
         absent = "" if schema.label is None else f"there is no column {schema.label!r}; "

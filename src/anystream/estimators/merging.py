@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,6 +26,33 @@ class MergeableMixin(metaclass=ABCMeta):
         This model has the parameters of the first one and learned nothing yet; `classes_` and `columns_` are set.
         Class k of model i has the number ``class_maps[i][k]`` here.
         """
+
+    # -- fitting by parts --------------------------------------------------------------------------------------------
+
+    def choose_for_parts(self, X: ArrayLike, y: ArrayLike, *, rebuild: bool) -> Any:
+        """Return what is decided once, on a sample of all parts, before each of them is fitted; this default: None.
+
+        `rebuild` tells whether `finish_parts` may build structures of all records again, if that makes a better model.
+        """
+        return None
+
+    def fit_part(self, X: ArrayLike, y: ArrayLike, choice: Any) -> Self:
+        """Return a model of one part, to be merged with those of the others.
+
+        Parameters
+        ----------
+        X, y : array-like
+            The part, as for `fit`.
+        choice : object
+            What `choose_for_parts` returned.
+        """
+        return cast(Self, clone(self).fit(X, y))
+
+    def finish_parts(self, choice: Any) -> None:
+        """Complete a model that was merged from those of all parts, in place; this default does nothing."""
+        return
+
+    # -- merging -----------------------------------------------------------------------------------------------------
 
     @classmethod
     def merge(cls, models: Sequence[Self]) -> Self:
