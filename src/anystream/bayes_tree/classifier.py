@@ -461,6 +461,12 @@ class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
         if self.recipe_.root_weight is not None:
             train_root_model(self.recipe_, self.forest_, threads=threads)
 
+    def reset_like(self, model: Self) -> None:
+        """Start empty trees in the space of another model, built as its own are; they have no root model."""
+        self.recipe_ = replace(model.recipe_, root_weight=None)
+        self.metric_, self.calibration_ = model.metric_, model.calibration_
+        self.forest_ = _native.BayesForest.empty(self.recipe_.forest_settings(), model.forest_.dimensions)
+
     def choose_for_parts(self, X: ArrayLike, y: ArrayLike, *, rebuild: bool) -> _ForestChoice:
         """Return recipe, metric and calibration by a sample of all parts.
 

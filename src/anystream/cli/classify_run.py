@@ -45,6 +45,9 @@ _MAY_CHANGE = (  # options that may differ when a run continues: bounds, what ch
     "checkpoint_folder",
     "checkpoint_every",
     "restart",
+    "workers",
+    "on",
+    "merge_every",
     "as_json",
     "quiet",
 )

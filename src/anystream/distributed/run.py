@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from anystream.connectors.saved_model import open_model
 from anystream.distributed.backends import is_local
 from anystream.distributed.local_workers import LocalWorkers
 from anystream.distributed.partitions import Partition, create_folders, join_files, make_partitions
 from anystream.distributed.parts import list_files
+from anystream.distributed.shared_learning import ModelRounds
 from anystream.distributed.stream_job import StreamJob
 from anystream.distributed.supervisor import RunReport, Supervisor, Workers
 from anystream.distributed.worker import Job
@@ -29,6 +31,7 @@ def run(
     on: str = "local",
     checkpoint: str | os.PathLike[str] | None = None,
     dead_letters: str | None = None,
+    save: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> RunReport:
     """Classify the records of many files on many workers; each file is a partition.
@@ -55,15 +58,17 @@ def run(
         ``workers``, if there is one, is the number of workers.
     dead_letters : str, optional
         Folder for records that could not be read or classified, one file per partition.
+    save : path, optional
+        With ``learn=True``: file for the model that all partitions have learned, at the end.
     **options
-        Parameters of `StreamJob`: ``budget``, ``within_s``, ``every_s``, ``every_records``, ``proba``, ``n_jobs``.
+        Parameters of `StreamJob`: ``budget``, ``within_s``, ``every_s``, ``every_records``, ``proba``, ``n_jobs``,
+        ``learn``, ``merge_every_s``.
     """
     paths = [path for pattern in ([inputs] if isinstance(inputs, str) else inputs) for path in list_files(pattern)]
     if not paths:
         raise ValueError("there are no inputs; give at least one file")
     if checkpoint is None and not is_local(on):
         raise ValueError(f"workers on {on} need a folder for checkpoints that all machines share; pass checkpoint=")
-    job = StreamJob(model=os.fspath(model), **options)
     suffix = ".csv" if output.endswith(".csv") else ".jsonl"
     with checkpoint_folder(checkpoint) as folder:
         partitions = make_partitions(
@@ -73,7 +78,11 @@ def run(
             dead_letters=dead_letters,
             suffix=suffix,
         )
-        report = supervise(job, partitions, workers=workers, on=on, folder=folder)
+        job = StreamJob(model=os.fspath(model), merged_folder=folder, **options)
+        rounds = ModelRounds(model, partitions, folder, job.merge_every_s) if job.learn else None
+        report = supervise(job, partitions, workers=workers, on=on, folder=folder, rounds=rounds)
+        if report.finished and rounds is not None and save is not None:
+            rounds.finish().save(save, notes=open_model(os.fspath(model)).notes)
         if report.finished and not output.endswith("/"):
             join_files([partition.output for partition in partitions], output, header=suffix == ".csv")
         return report
@@ -86,6 +95,7 @@ def supervise(
     workers: int | None = None,
     on: str = "local",
     folder: str | os.PathLike[str] | None = None,
+    rounds: ModelRounds | None = None,
     each_turn: Callable[[Supervisor], None] | None = None,
     started: Callable[[Supervisor], None] | None = None,
 ) -> RunReport:
@@ -101,6 +111,8 @@ def supervise(
         As of `run`.
     folder : path, optional
         Folder whose file ``workers`` has the number of workers while they run.
+    rounds : ModelRounds, optional
+        Merges what the workers learn.
     each_turn : callable, optional
         Called with the supervisor about ten times per second.
     started : callable, optional
@@ -111,6 +123,8 @@ def supervise(
     def look(supervisor: Supervisor) -> None:
         if folder is not None:
             _follow_control_file(supervisor, Path(folder, _CONTROL_FILE))
+        if rounds is not None:
+            rounds.each_turn()
         if each_turn is not None:
             each_turn(supervisor)
 

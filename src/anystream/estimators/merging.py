@@ -27,6 +27,24 @@ class MergeableMixin(metaclass=ABCMeta):
         Class k of model i has the number ``class_maps[i][k]`` here.
         """
 
+    # -- learning by parts -------------------------------------------------------------------------------------------
+
+    def empty_twin(self) -> Self:
+        """Return a model with the parameters, columns and classes of this one that has learned nothing.
+
+        What it learns by `partial_fit` can be merged with this model; only of models that have `partial_fit`.
+        """
+        check_is_fitted(self)
+        twin: Self = clone(self)
+        twin.classes_ = self.classes_
+        self._copy_columns(twin)
+        twin.reset_like(self)
+        return twin
+
+    def reset_like(self, model: Self) -> None:
+        """Start an empty model with what `model` has chosen; this default chooses nothing."""
+        self.reset(model.n_features_in_)  # type: ignore[attr-defined]  # of IncrementalClassifier
+
     # -- fitting by parts --------------------------------------------------------------------------------------------
 
     def choose_for_parts(self, X: ArrayLike, y: ArrayLike, *, rebuild: bool) -> Any:
@@ -73,11 +91,14 @@ class MergeableMixin(metaclass=ABCMeta):
             classes = extend_classes(classes, model.classes_)
         whole: Self = clone(first)
         whole.classes_ = classes
-        for name in ("columns_", "n_features_in_", "feature_names_in_", "seed_"):
-            if name in vars(first):
-                setattr(whole, name, getattr(first, name))
+        first._copy_columns(whole)
         whole.merge_states(models, [class_numbers(classes, model.classes_) for model in models])
         return whole
+
+    def _copy_columns(self, other: Any) -> None:
+        for name in ("columns_", "n_features_in_", "feature_names_in_", "seed_"):
+            if name in vars(self):
+                setattr(other, name, getattr(self, name))
 
 
 def _columns(model: Any) -> list[Hashable]:

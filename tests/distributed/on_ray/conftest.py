@@ -1,8 +1,13 @@
 """A cluster of Ray on 127.0.0.1; without Ray these tests are skipped by name (make test-ray installs it)."""
 
 import os
+import sys
+from pathlib import Path
 
 import pytest
+
+TESTS = str(Path(__file__).parents[1])
+sys.path.insert(0, TESTS)  # what these tests share with those of local processes
 
 os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0")
 ray = pytest.importorskip("ray")
@@ -26,13 +31,11 @@ def cluster():
     for _ in range(2):
         found.add_node(num_cpus=1, object_store_memory=MEMORY)
     found.wait_for_nodes()
-    here = os.path.dirname(__file__)
-    tests = os.pathsep.join([os.path.dirname(here), here])
     ray.init(
         address=found.address,
         include_dashboard=False,
         log_to_driver=False,
-        runtime_env={"env_vars": {"PYTHONPATH": tests}},
+        runtime_env={"env_vars": {"PYTHONPATH": TESTS}},
     )
     yield found
     ray.shutdown()
