@@ -1,11 +1,11 @@
 """Partitioned streams on a cluster of Ray whose nodes are killed."""
 
 import pytest
+from killed_cluster import NodeKiller
 from streams_of_parts import check_outputs, same_outputs, write_model, write_stream
 
 from anystream.distributed import StreamJob, make_partitions, run, supervise
 
-MEMORY = 100 * 2**20
 N_PARTITIONS, N_RECORDS = 6, 20_000
 
 
@@ -28,22 +28,12 @@ def positions(report):
 
 def test_a_stream_whose_node_is_killed_five_times_ends_like_an_undisturbed_one(cluster, stream, tmp_path):
     paths, model, calm, undisturbed = stream
-    total = N_PARTITIONS * N_RECORDS
-    kills = []
-
-    def kill(supervisor):
-        """Kill a node (SIGKILL) after each sixth of the stream, and start another."""
-        if len(kills) < 5 and supervisor.answered > total * (len(kills) + 1) / 6:
-            node = sorted(cluster.worker_nodes, key=lambda node: node.unique_id)[0]
-            cluster.remove_node(node, allow_graceful=False)
-            cluster.add_node(num_cpus=1, object_store_memory=MEMORY)
-            kills.append(supervisor.answered)
-
+    killer = NodeKiller(cluster, 5, N_PARTITIONS * N_RECORDS)
     job = StreamJob(model=model, every_records=1000, budget=50)
     partitions = make_partitions(paths, checkpoints=tmp_path / "c", outputs=tmp_path, dead_letters=tmp_path / "dead")
-    report = supervise(job, partitions, workers=2, on="ray", each_turn=kill)
+    report = supervise(job, partitions, workers=2, on="ray", each_turn=killer)
     assert report.finished
-    assert len(kills) == 5
+    assert len(killer.killed_at) == 5
     assert report.lost >= 3, "nodes must have had workers"
     check_outputs(paths, tmp_path, N_RECORDS)
     assert same_outputs(paths, tmp_path, calm)
