@@ -9,13 +9,20 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, NamedTuple
 
 from anystream.distributed.partitions import Partition
 from anystream.distributed.supervisor import Ended, Finished, Ready, WorkerEvent, describe_failure
 from anystream.distributed.worker import Job, StreamWorker
 
 _END_S = 30.0  # time that a process has to end by itself
+
+
+class _Progress(NamedTuple):
+    """How many records of a partition are answered."""
+
+    name: str
+    answered: int
 
 
 class LocalWorker:
@@ -36,7 +43,7 @@ class LocalWorker:
         self._process = context.Process(target=_serve, args=(theirs, job), name=f"anystream: {name}", daemon=True)
         self._process.start()
         theirs.close()  # so that the end of the process ends the connection
-        self._answered = 0
+        self._name, self._answered = "", 0
 
     @property
     def pid(self) -> int | None:
@@ -50,7 +57,7 @@ class LocalWorker:
 
     def start(self, partition: Partition) -> None:
         """Begin with a partition."""
-        self._answered = 0
+        self._name, self._answered = partition.name, 0
         self._send("run", partition)
 
     def stop(self) -> None:
@@ -71,11 +78,12 @@ class LocalWorker:
             except (EOFError, OSError):
                 self._process.join(_END_S)
                 return Ended(f"its process ended with code {self._process.exitcode}")
-            if isinstance(message, int):
-                self._answered = message
-            else:
-                event: WorkerEvent = message
-                return event
+            if isinstance(message, _Progress):
+                if message.name == self._name:
+                    self._answered = message.answered
+                continue
+            event: WorkerEvent = message
+            return event
 
     def end(self) -> None:
         """End the process."""
@@ -113,19 +121,24 @@ class LocalWorkers:
 
 
 def _serve(connection: Connection, job: Job) -> None:
-    """Run partitions until the connection ends, which is also how the end of the supervisor is noticed."""
+    """Run partitions until SIGTERM, or until the connection ends, as it does with the supervisor."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the supervisor stops the workers
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     worker = StreamWorker(job)
     partitions: queue.SimpleQueue[Partition | None] = queue.SimpleQueue()
     sending = threading.Lock()
 
-    def send(message: WorkerEvent | int) -> None:
+    def end(*_: object) -> None:
+        worker.stop()
+        partitions.put(None)
+
+    signal.signal(signal.SIGTERM, end)
+
+    def send(message: WorkerEvent | _Progress) -> None:
         with suppress(OSError), sending:
             connection.send(message)
 
     def listen() -> None:
-        told = 0
+        told = _Progress("", 0)
         try:
             while True:
                 if connection.poll(0.5):
@@ -134,12 +147,11 @@ def _serve(connection: Connection, job: Job) -> None:
                         partitions.put(arguments[0])
                     else:
                         worker.stop()
-                elif (answered := worker.answered()) != told:
-                    told = answered
-                    send(answered)
+                elif (progress := _Progress(*worker.progress())) != told:
+                    told = progress
+                    send(progress)
         except (EOFError, OSError):
-            worker.stop()
-            partitions.put(None)
+            end()
 
     threading.Thread(target=listen, name="anystream: supervisor", daemon=True).start()
     send(Ready())

@@ -33,7 +33,7 @@ class RayWorker:
         self._ready: Any = actor.is_ready.remote()
         self._running: Any = None
         self._asked: Any = None
-        self._answered = 0
+        self._name, self._answered = "", 0
 
     @property
     def references(self) -> list[Any]:
@@ -42,7 +42,7 @@ class RayWorker:
 
     def start(self, partition: Partition) -> None:
         """Begin with a partition."""
-        self._answered = 0
+        self._name, self._answered = partition.name, 0
         self._running = self._actor.run.remote(partition)
 
     def stop(self) -> None:
@@ -53,10 +53,11 @@ class RayWorker:
         """Return how many records were answered, as the actor told last; ask it again."""
         if self._asked is not None and self._is_done(self._asked):
             with suppress(self._ray.exceptions.RayError):  # a dead actor is noticed by `poll`
-                self._answered = self._ray.get(self._asked)
+                name, answered = self._ray.get(self._asked)
+                self._answered = answered if name == self._name else self._answered
             self._asked = None
         if self._asked is None and self._running is not None:
-            self._asked = self._actor.answered.remote()
+            self._asked = self._actor.progress.remote()
         return self._answered
 
     def poll(self) -> WorkerEvent | None:

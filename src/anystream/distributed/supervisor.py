@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -47,6 +48,10 @@ WorkerEvent = Ready | Finished | Failed | Ended
 def describe_failure(error: BaseException) -> Failed:
     """Return the event of an error: a file system may recover, and a dead worker releases its checkpoints soon."""
     again = isinstance(error, CheckpointInUseError | OSError)
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # errors of other packages may not survive the way to the supervisor
+        error = RuntimeError(f"{type(error).__name__}: {error}")
     return Failed(error, again)
 
 

@@ -56,30 +56,31 @@ class StreamWorker:
 
     Notes
     -----
-    `run` blocks. Other threads may call `stop` and `answered` meanwhile.
+    `run` blocks. Other threads may call `stop` and `progress` meanwhile.
     """
 
     def __init__(self, job: Job) -> None:
         hide_bars()
         self._job = job
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal may call `stop` in the thread that holds it
         self._engine: Engine | None = None
+        self._name = ""
         self._stopping = False
 
     def is_ready(self) -> bool:
-        """Return True: whoever gets this answer knows that the worker has started."""
+        """Return True; a call returns when the worker has started."""
         return True
 
-    def answered(self) -> int:
-        """Return the number of records of the partition that are answered."""
-        engine = self._engine
-        return 0 if engine is None else engine.summary.answered
+    def progress(self) -> tuple[str, int]:
+        """Return the name of the partition that runs, and how many of its records are answered."""
+        with self._lock:
+            return ("", 0) if self._engine is None else (self._name, self._engine.summary.answered)
 
     def run(self, partition: Partition) -> PartitionResult:
         """Run a partition to its end, or to `stop`."""
         with self._job.open(partition) as engine:
             with self._lock:
-                self._engine = engine
+                self._engine, self._name = engine, partition.name
                 if self._stopping:
                     engine.stop()
             try:
