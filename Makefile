@@ -8,7 +8,7 @@ JOBS   ?= 2
 LIST   := $(shell find src -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 BUILT  := $(VENV)/.built-$(LIST)
 
-.PHONY: help demo serve-demo test test-browser test-brokers kill-brokers lint format bench bench-peers bench-server test-clients triton kill-server fuzz-server sanitize tsan fuzz attack stub requirements build clean
+.PHONY: help demo serve-demo test test-browser test-brokers kill-brokers test-ray lint format bench bench-peers bench-server test-clients triton kill-server fuzz-server sanitize tsan fuzz attack stub requirements build clean
 .DEFAULT_GOAL := help
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo "make fuzz-server   CASES=100000 damaged requests: no 5xx but 503, no leak"
 	@echo "make test-brokers  real brokers on this machine; what cannot be had is skipped by name"
 	@echo "make kill-brokers  100 kills of the consumer of each broker; BROKER_KILLS=100 BROKERS='redis kafka'"
+	@echo "make test-ray  install Ray, then fit and stream on a cluster on 127.0.0.1 whose nodes are killed"
 	@echo "make lint      ruff, mypy, import-linter, clang-format, the stub"
 	@echo "make bench     benchmarks: ratios against peers, in one run"
 	@echo "make bench-peers  install engines that run forests, then compare with them"
@@ -106,6 +107,15 @@ BROKERS ?= redis kafka nats mqtt
 kill-brokers: build $(VENV)/.brokers build/kafka/.jars
 	@for broker in $(BROKERS); do PYTHONPATH=tests $(PY) -m brokers.kills $$broker --kills $(BROKER_KILLS) \
 	    --broker-kills $$(( $(BROKER_KILLS) / 10 )) $$(test $$broker = mqtt || echo --second) || exit 1; done
+
+$(VENV)/.ray: $(VENV)/.packages pyproject.toml
+	@echo "installing Ray into $(VENV)" >&2
+	@$(VENV)/bin/uv pip install -q --python $(PY) --group ray 2>/dev/null \
+	    || $(PY) -m pip install -q --disable-pip-version-check --group ray
+	@touch $@
+
+test-ray: build $(VENV)/.ray
+	@$(PY) -m pytest -q -rs tests/distributed/on_ray
 
 lint: build
 	@$(VENV)/bin/ruff check .

@@ -16,6 +16,15 @@ BAR_DELAY_S = 1.0
 """Seconds of work before the bar appears."""
 
 
+_shown = True  # whether bars are shown
+
+
+def hide_bars() -> None:
+    """Show no bars in this process: it works for another one, which shows its own."""
+    global _shown
+    _shown = False
+
+
 def run_with_progress(work: Callable[[Counter, StopToken], T], *, total: int, description: str) -> T:
     """Run `work` in a thread, with a progress bar on stderr, and return its result; Ctrl-C stops it.
 
@@ -44,7 +53,7 @@ def run_with_progress(work: Callable[[Counter, StopToken], T], *, total: int, de
     worker = threading.Thread(target=run, name=f"anystream: {description}", daemon=True)
     worker.start()
     try:
-        if not ended.wait(BAR_DELAY_S) and sys.stderr.isatty():
+        if not ended.wait(BAR_DELAY_S) and _shown and sys.stderr.isatty():
             _show_bar(ended, done, total, description)
         ended.wait()
     except BaseException:

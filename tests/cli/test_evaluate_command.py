@@ -5,8 +5,8 @@ import pytest
 from sklearn import metrics
 
 from anystream import anytime_curve, load
-from anystream.cli.encode_table import encode_table
-from anystream.cli.file_formats import Table
+from anystream.connectors.encode_table import encode_table
+from anystream.connectors.file_formats import Table
 from anystream.connectors.saved_model import open_model
 from anystream.evaluate import run_prequential
 from cli.program import run_program

@@ -66,3 +66,15 @@ def test_the_figures_have_the_names_that_programs_read():
         "accuracy",
         "on_time_accuracy",
     ]
+
+
+def test_the_accounts_of_two_partitions_add_up():
+    one, other = Summary(taken=5, answered=4, deadlines_from="taken"), Summary(taken=3, answered=2, first_bad=["x"] * 3)
+    one.first_bad, one.dead_letters = ["y"], 1
+    one.add_waits(np.full(4, 0.5))
+    other.add_waits(np.full(2, 5.0))
+    one.add(other)
+    assert (one.taken, one.answered, one.waiting, one.deadlines_from) == (8, 6, 1, "taken")
+    assert one.first_bad == ["y", "x", "x"]
+    assert one.waited_s == 12.0
+    assert one.wait_quantile(0.5) < 0.6 < 4.0 < one.wait_quantile(0.99)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from anystream import _native
@@ -41,6 +42,15 @@ from anystream.estimators.parameters import check_bool, check_int, resolve_threa
 from anystream.estimators.saving import ModelState, SaveableMixin, name_file_in_errors
 from anystream.model_file import ModelFile
 from anystream.progress import run_with_progress
+
+
+class _ForestChoice(NamedTuple):
+    """What `fit` decides before it builds the trees."""
+
+    recipe: ForestRecipe
+    metric: Metric | None
+    calibration: Calibration | None
+    rebuild: bool = False  # of models of parts: whether trees are built again from the records of all parts
 
 
 class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
@@ -354,11 +364,9 @@ class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
             records, numbers = records[-undecided.window :], numbers[-undecided.window :]
         if undecided.root_weight is not None:
             check_root_model_memory(self.root_model, len(records), n_classes, records.shape[1])
-        recipe, calibration = choose(
-            undecided, records, numbers, self._query_recipe(), calibrate=self.calibrate, threads=threads
-        )
-        recipe = replace(recipe, class_weights=resolve_class_weights(self.class_weight, self.classes_, numbers))
-        metric = learn_metric(recipe.metric, records, numbers, recipe.seed, threads)
+        choice = vars(self).get("_choice") or self._choose(undecided, records, numbers)
+        recipe = replace(choice.recipe, class_weights=resolve_class_weights(self.class_weight, self.classes_, numbers))
+        metric = choice.metric
         points = map_records(metric, records, threads)
         self.forest_ = run_with_progress(
             lambda placed, stop: build_forest(
@@ -367,7 +375,16 @@ class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
             total=len(points),
             description="building the trees",
         )
-        self.recipe_, self.metric_, self.calibration_ = recipe, metric, calibration
+        self.recipe_, self.metric_, self.calibration_ = recipe, metric, choice.calibration
+
+    def _choose(
+        self, undecided: ForestRecipe, records: NDArray[np.float64], numbers: NDArray[np.int32]
+    ) -> _ForestChoice:
+        threads = resolve_threads(self.n_jobs)
+        recipe, calibration = choose(
+            undecided, records, numbers, self._query_recipe(), calibrate=self.calibrate, threads=threads
+        )
+        return _ForestChoice(recipe, learn_metric(recipe.metric, records, numbers, recipe.seed, threads), calibration)
 
     def reset(self, n_features: int) -> None:
         """Start empty trees, without a metric and a root model."""
@@ -441,6 +458,57 @@ class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
             self.forest_ = _native.BayesForest.merge(forests, maps, len(self.classes_))
         else:
             self.forest_ = build_from_parts(self.recipe_, forests, class_maps, len(self.classes_), threads)
+        if self.recipe_.root_weight is not None:
+            train_root_model(self.recipe_, self.forest_, threads=threads)
+
+    def reset_like(self, model: Self) -> None:
+        """Start empty trees in the space of another model, built as its own are; they have no root model."""
+        self.recipe_ = replace(model.recipe_, root_weight=None)
+        self.metric_, self.calibration_ = model.metric_, model.calibration_
+        self.forest_ = _native.BayesForest.empty(self.recipe_.forest_settings(), model.forest_.dimensions)
+
+    def choose_for_parts(self, X: ArrayLike, y: ArrayLike, *, rebuild: bool) -> _ForestChoice:
+        """Return recipe, metric and calibration by a sample of all parts.
+
+        `fit` itself builds the forests that it chooses by from at most 20,000 records: a sample of 27,000 serves it as
+        well as the whole.
+        """
+        if self.class_weight is not None:
+            raise ValueError(
+                f"class_weight is {self.class_weight!r}, which holds for all of the data; fit on the whole, or use None"
+            )
+        self._check_all_parameters()
+        draft = clone(self)
+        records, labels = draft.validate_training(X, y, reset=True)
+        draft._set_seed()
+        numbers = np.unique(labels, return_inverse=True)[1].astype(np.int32)
+        choice: _ForestChoice = draft._choose(draft._resolve_recipe(records.shape[1]), records, numbers)
+        return choice._replace(rebuild=rebuild)
+
+    def fit_part(self, X: ArrayLike, y: ArrayLike, choice: _ForestChoice) -> Self:
+        """Return trees of a part, in the space that was chosen; the root model is trained once, by `finish_parts`.
+
+        Trees that are built again are packed along a curve here, which is the quickest.
+        """
+        recipe = replace(choice.recipe, root_weight=None)
+        if choice.rebuild:
+            recipe = replace(recipe, construction="z_curve", construction_options={})
+        part = clone(self)
+        part._choice = choice._replace(recipe=recipe)
+        part.fit(X, y)
+        del part._choice
+        return cast(Self, part)
+
+    def finish_parts(self, choice: _ForestChoice) -> None:
+        """Build the trees of all records, if the choice says so, and train the root model."""
+        threads = resolve_threads(self.n_jobs)
+        self.recipe_ = choice.recipe
+        if choice.rebuild:
+            n_classes = len(self.classes_)
+            class_maps = [np.arange(n_classes, dtype=np.int32)]
+            self.forest_ = build_from_parts(self.recipe_, [self.forest_], class_maps, n_classes, threads)
+        elif self.recipe_.margin_levels > 0:
+            maximise_margin(self.recipe_, self.forest_, threads=threads)
         if self.recipe_.root_weight is not None:
             train_root_model(self.recipe_, self.forest_, threads=threads)
 

@@ -25,12 +25,21 @@ def classify(options: ClassifyOptions) -> None:
     From redis to redis: [bold]anystream classify m.safetensors --from redis://HOST/events?group=g --to redis://HOST/answers[/bold]
 
     Example: [bold]anystream classify model.safetensors test.csv -o answers.csv --dead-letters bad.jsonl[/bold]
+
+    Many files: [bold]anystream classify m.safetensors 'parts/*.csv' -o answers.jsonl --workers 4 --checkpoint c[/bold]
     """
     from anystream.cli.classify_engine import build_engine, close_brokers, find_absent, open_streams
     from anystream.cli.classify_report import Ending, describe_broker, print_report, progress_line
     from anystream.cli.classify_run import prepare_run
     from anystream.runtime.signals import stop_on_signals
 
+    if options.workers is not None:
+        from anystream.cli.classify_workers import classify_on_workers
+
+        classify_on_workers(options)
+        return
+    if options.on != "local":
+        raise ValueError(f"--on is {options.on}, where workers run; say how many with --workers, or leave --on out")
     run = prepare_run(options)
     with run.checkpoint or nullcontext():
         streams = open_streams(run)

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from anystream.cli.classify_run import ClassifyRun
-from anystream.cli.file_formats import open_sink, open_source
 from anystream.connectors.broker_address import is_address
 from anystream.connectors.brokers import open_broker_dead_letters, open_broker_sink, open_broker_source
+from anystream.connectors.file_formats import open_sink, open_source
 from anystream.connectors.file_sink import DeadLetterFile
 from anystream.connectors.label_pairs import LabelPairs
 from anystream.connectors.schema import Schema
@@ -17,7 +17,7 @@ from anystream.runtime.clock import Clock, RealClock
 from anystream.runtime.contracts import DeadLetters, LabelSource, PollResult, Sink, Source, is_append_only, is_broker
 from anystream.runtime.engine import Engine
 from anystream.runtime.label_matcher import LabelMatcher
-from anystream.runtime.learner import BackgroundLearner
+from anystream.runtime.learner import BackgroundLearner, Learner
 from anystream.runtime.queue import RecordQueue
 from anystream.runtime.replay import Replay, as_recorded, at_rate
 
@@ -56,12 +56,22 @@ def open_streams(run: ClassifyRun) -> Streams:
     return Streams(clock, source, labels, sink, dead_letters)
 
 
-def build_engine(run: ClassifyRun, streams: Streams) -> Engine:
-    """Return the engine of a run; it continues from the checkpoint if there is one."""
+def build_engine(run: ClassifyRun, streams: Streams, learner: Learner | None = None) -> Engine:
+    """Return the engine of a run; it continues from the checkpoint if there is one.
+
+    Parameters
+    ----------
+    run : ClassifyRun
+        The run.
+    streams : Streams
+        Its open streams.
+    learner : Learner, optional
+        What learns and answers, instead of the classifier of the run.
+    """
     options = run.options
     has_deadlines = options.within is not None or options.target_wait is not None
     engine = Engine(
-        _make_learner(run) if options.learn else run.classifier,
+        learner or (BackgroundLearner(run.classifier, **learn_options(run)) if options.learn else run.classifier),
         streams.source,
         streams.sink,
         scheduler=run.scheduler,
@@ -87,14 +97,14 @@ def find_absent(run: ClassifyRun, streams: Streams) -> dict[str, int]:
     return {column.name: absent[column.name] for column in run.schema.columns if absent.get(column.name)}
 
 
-def _make_learner(run: ClassifyRun) -> BackgroundLearner:
-    return BackgroundLearner(
-        run.classifier,
-        capacity=run.options.learn_capacity,
-        overflow=run.learn_overflow,
-        max_classes=run.options.max_classes,
-        max_model_bytes=run.options.max_model_mb * 10**6,
-    )
+def learn_options(run: ClassifyRun) -> dict[str, Any]:
+    """Return the options of a run as parameters of `BackgroundLearner`."""
+    return {
+        "capacity": run.options.learn_capacity,
+        "overflow": run.learn_overflow,
+        "max_classes": run.options.max_classes,
+        "max_model_bytes": run.options.max_model_mb * 10**6,
+    }
 
 
 def close_brokers(streams: Streams) -> None:

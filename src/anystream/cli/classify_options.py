@@ -11,10 +11,12 @@ from anystream.cli.options import (
     Delimiter,
     MapModel,
     ModelPath,
+    NWorkers,
     Overflow,
     QueueCapacity,
     UnknownCategories,
     VerifyModel,
+    WorkersOn,
 )
 
 SCHEDULERS = ("deadline-share", "marginal-gain", "waiting-time", "fixed-budget")
@@ -147,6 +149,12 @@ class ClassifyOptions:
         bool,
         typer.Option(help="With --checkpoint: remove its checkpoints, and begin anew from the first record."),
     ] = False
+    workers: NWorkers = None
+    on: WorkersOn = "local"
+    merge_every: Annotated[
+        str,
+        typer.Option(help="With --workers and --learn: interval at which what the workers have learned is merged."),
+    ] = "30s"
     proba: Annotated[bool, typer.Option(help="Write the probability of every class.")] = False
     input_format: Annotated[
         str | None,

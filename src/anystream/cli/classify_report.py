@@ -48,6 +48,8 @@ class Ending:
         Inputs of the model that no record had, with the number of records.
     broker : dict of str to int
         Messages of a broker that were lost or had a time in the future, and how many were not read; empty for a file.
+    workers_lost : int
+        Number of workers that died, and whose partitions others continued.
     """
 
     seconds: float
@@ -56,6 +58,7 @@ class Ending:
     last_line: int = 0
     absent: Mapping[str, int] = field(default_factory=dict)
     broker: Mapping[str, int] = field(default_factory=dict)
+    workers_lost: int = 0
 
 
 def describe_broker(source: object) -> dict[str, int]:
@@ -128,6 +131,8 @@ def print_report(summary: Summary, ending: Ending, options: ClassifyOptions) -> 
     seconds = ending.seconds
     figures |= {"seconds": round(seconds, 3), "records_per_s": round(summary.taken / max(seconds, 1e-9), 1)}
     figures |= ending.broker
+    if ending.workers_lost:
+        figures["workers_lost"] = ending.workers_lost
     if ending.absent:
         figures["absent_columns"] = dict(ending.absent)
     if ending.signal is not None:
@@ -194,6 +199,8 @@ def _describe_records(figures: dict[str, Any], dead_letters_path: str | None) ->
     for name, text in (("late", "late"), ("shed", "shed"), ("learned", "labels learned")):
         if figures.get(name):
             parts.append(f"{figures[name]} {text}")
+    if figures.get("workers_lost"):
+        parts.append(f"{figures['workers_lost']} workers died, and others continued")
     for name, text in _MESSAGES.items():
         if figures.get(name):
             parts.append(f"{figures[name]} messages {text}")

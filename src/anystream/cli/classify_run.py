@@ -8,11 +8,11 @@ from typing import Any, cast
 
 from anystream.cli.classify_options import SCHEDULERS, ClassifyOptions
 from anystream.cli.durations import parse_duration
-from anystream.cli.file_formats import choose_output_format
 from anystream.cli.paths import check_distinct_files, check_writable
 from anystream.cli.queue_options import check_queue_options
 from anystream.cli.unknown_categories import check_unknown
 from anystream.connectors.broker_address import BrokerAddress, is_address
+from anystream.connectors.file_formats import choose_output_format
 from anystream.connectors.saved_model import read_notes, read_schema
 from anystream.connectors.schema import Schema
 from anystream.connectors.value_formats import VALUE_FORMATS
@@ -45,6 +45,9 @@ _MAY_CHANGE = (  # options that may differ when a run continues: bounds, what ch
     "checkpoint_folder",
     "checkpoint_every",
     "restart",
+    "workers",
+    "on",
+    "merge_every",
     "as_json",
     "quiet",
 )

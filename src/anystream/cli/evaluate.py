@@ -81,10 +81,11 @@ def evaluate(options: EvaluateOptions) -> None:
 
     from anystream.anytime.curve import anytime_curve
     from anystream.cli.class_report import ClassReport
-    from anystream.cli.encode_table import encode_table
-    from anystream.cli.file_formats import Table
     from anystream.cli.output import console, print_json
     from anystream.cli.paths import check_writable
+    from anystream.cli.progress_bar import show_progress
+    from anystream.connectors.encode_table import encode_table
+    from anystream.connectors.file_formats import Table
     from anystream.connectors.saved_model import open_model
     from anystream.plotting import require_matplotlib
 
@@ -96,9 +97,9 @@ def evaluate(options: EvaluateOptions) -> None:
     schema = replace(
         saved.schema, label=options.label_column or saved.schema.label, unknown=check_unknown(options.unknown)
     )
-    features, labels, n_unknown, first_unknown = encode_table(
-        schema, Table(options.data, options.table_format, options.delimiter), labelled=True
-    )
+    table = Table(options.data, options.table_format, options.delimiter)
+    with show_progress(table):
+        features, labels, n_unknown, first_unknown = encode_table(schema, table, labelled=True)
     assert labels is not None  # they were required
     if options.prequential:
         run = _run_prequential(options, saved.classifier, features, np.array(labels))

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anystream.cli.models import MAIN_KINDS, OTHER_KINDS
-from anystream.cli.options import AsJson, Delimiter, TableFormat, TimeColumn
+from anystream.cli.options import AsJson, Delimiter, NWorkers, TableFormat, TimeColumn, WorkersOn
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from anystream.cli.file_formats import Table
+    from anystream.connectors.file_formats import Table
     from anystream.connectors.schema import Schema
 
 _LARGE_BYTES = 100e6  # size of a model file from which on it is explained
@@ -75,6 +75,11 @@ class FitOptions:
             "dashboard of the server shows it.",
         ),
     ] = False
+    workers: NWorkers = None
+    on: WorkersOn = "local"
+    skip_unreadable: Annotated[
+        bool, typer.Option(help="With --workers: leave out files that cannot be read, instead of stopping.")
+    ] = False
     as_json: AsJson = False
 
 
@@ -83,25 +88,32 @@ def fit(options: FitOptions) -> None:
 
     A column is numeric if all of its cells are numbers, otherwise its values are categories; the result is printed.
     LOCUST, and neighbours with the metric gower, compare categories as such; for other models each becomes a feature.
+    With --workers, the files of a pattern are fitted by parts and merged.
 
     Example: [bold]anystream fit train.csv --label class -o model.safetensors --set metric=auto[/bold]
     """
-    from anystream.cli.encode_table import encode_table
-    from anystream.cli.file_formats import Table
     from anystream.cli.models import compare_categories, make_model
-    from anystream.cli.output import console, print_json, schema_table
     from anystream.cli.paths import check_distinct_files, check_writable
+    from anystream.cli.progress_bar import show_progress
+    from anystream.connectors.encode_table import encode_table
+    from anystream.connectors.file_formats import Table
 
     check_distinct_files({"the data": options.data}, {"--output": options.output_path})
     check_writable({"--output": options.output_path})
     if options.sample is not None and options.sample < 1:
         raise ValueError(f"--sample is {options.sample}; use 1 record or more")
     estimator = make_model(options.model, options.settings or [])
+    if options.workers is not None or options.on != "local" or options.skip_unreadable:
+        from anystream.cli.fit_parts import fit_files
+
+        fit_files(options, estimator)
+        return
     table = Table(options.data, options.table_format, options.delimiter)
     schema, n_records = _infer_schema(options, table, coded=compare_categories(estimator, None))
     compare_categories(estimator, schema)
     rows = None if options.sample is None else _draw_rows(n_records, options.sample, options.seed)
-    features, labels, _, _ = encode_table(schema, table, labelled=True, rows=rows)
+    with show_progress(table):
+        features, labels, _, _ = encode_table(schema, table, labelled=True, rows=rows)
     assert labels is not None  # they were required
     notes: dict[str, Any] = {"schema": schema.to_json()}
     if options.gain_table or options.profile:
@@ -110,14 +122,20 @@ def fit(options: FitOptions) -> None:
     estimator.fit(features, labels)
     seconds = time.perf_counter() - started
     estimator.save(options.output_path, notes=notes)
-    n_bytes = os.path.getsize(options.output_path)
+    report_fit(options, estimator, schema, len(labels), seconds)
 
+
+def report_fit(options: FitOptions, estimator: Any, schema: Schema, n_records: int, seconds: float) -> None:
+    """Print what was fitted."""
+    from anystream.cli.output import console, print_json, schema_table
+
+    n_bytes = os.path.getsize(options.output_path)
     if options.as_json:
         print_json(
             {
                 "model": options.output_path,
                 "kind": options.model,
-                "records": len(labels),
+                "records": n_records,
                 "bytes": n_bytes,
                 "features": schema.n_features,
                 "classes": [str(label) for label in estimator.classes_.tolist()],
@@ -128,13 +146,13 @@ def fit(options: FitOptions) -> None:
         return
     console().print(schema_table(schema))
     console().print(
-        f"{len(labels)} records, {schema.n_features} features, {len(estimator.classes_)} classes: "
+        f"{n_records} records, {schema.n_features} features, {len(estimator.classes_)} classes: "
         f"fitted {options.model} in {seconds:.2f} s, written to {options.output_path} ({n_bytes / 1e6:.1f} MB)"
     )
     if n_bytes > _LARGE_BYTES:
         console().print(
-            f"the model has {n_bytes / len(labels):,.0f} bytes per record, because it keeps all of them; --sample "
-            f"{len(labels) // 10} fits on a tenth"
+            f"the model has {n_bytes / n_records:,.0f} bytes per record, because it keeps all of them; --sample "
+            f"{n_records // 10} fits on a tenth"
         )
 
 

@@ -54,10 +54,11 @@ def import_forest(options: ImportOptions) -> None:
     import numpy as np
 
     from anystream import AnytimeForestClassifier
-    from anystream.cli.encode_table import encode_table
-    from anystream.cli.file_formats import Table
     from anystream.cli.output import console, list_names, print_json, schema_table
     from anystream.cli.paths import check_distinct_files
+    from anystream.cli.progress_bar import show_progress
+    from anystream.connectors.encode_table import encode_table
+    from anystream.connectors.file_formats import Table
     from anystream.connectors.saved_model import read_schema
     from anystream.forest import read_ensemble
 
@@ -74,7 +75,8 @@ def import_forest(options: ImportOptions) -> None:
         del classifier.feature_names_in_  # the schema matches columns, so arrays without names need no warning
     if options.order_on is not None:
         table = Table(options.order_on, options.table_format, options.delimiter)
-        found = encode_table(schema, table, labelled=True)
+        with show_progress(table):
+            found = encode_table(schema, table, labelled=True)
         classifier.order_on(found.features, np.array(found.labels))
     classifier.save(options.output_path, notes={"schema": schema.to_json()})
 

@@ -38,6 +38,20 @@ MapModel = Annotated[
 VerifyModel = Annotated[
     bool, typer.Option(" /--no-verify", help="Do not compare the model with its checksums before it is used.")
 ]
+NWorkers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers", help="Work in this many processes; each file of a pattern such as 'parts/*.csv' is a part."
+    ),
+]
+WorkersOn = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        help="With --workers: local (processes of this machine), ray (the cluster of RAY_ADDRESS, or a new one) or "
+        "ray://HOST:PORT.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 QueueCapacity = Annotated[int, typer.Option("--queue", help="Maximum number of waiting records.")]
 Overflow = Annotated[

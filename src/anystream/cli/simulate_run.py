@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream.cli.durations import parse_duration
-from anystream.cli.encode_table import encode_table
-from anystream.cli.file_formats import Table
 from anystream.cli.progress_bar import show_progress
 from anystream.cli.queue_options import check_queue_options
 from anystream.cli.simulate_options import SimulateOptions
 from anystream.cli.unknown_categories import check_unknown, describe_unknown
+from anystream.connectors.encode_table import encode_table
+from anystream.connectors.file_formats import Table
 from anystream.connectors.saved_model import open_model
 from anystream.connectors.schema import Schema
 from anystream.runtime.engine import Turn
@@ -191,7 +191,9 @@ def _read_records(
         return np.random.default_rng(options.seed).normal(size=(_RANDOM_RECORDS, n_features)), None
     schema = replace(schema, label=options.label_column or schema.label, unknown=check_unknown(options.unknown))
     labelled = options.label_column is not None
-    features, labels, n_unknown, first_unknown = encode_table(schema, Table(options.data), labelled=labelled)
+    table = Table(options.data)
+    with show_progress(table):
+        features, labels, n_unknown, first_unknown = encode_table(schema, table, labelled=labelled)
     if n_unknown:
         print(describe_unknown(n_unknown, first_unknown), file=sys.stderr)
     return features, labels

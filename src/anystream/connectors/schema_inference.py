@@ -103,6 +103,16 @@ class SchemaInference:
             elif name not in others:
                 self._columns[name].update(cells, places)
 
+    def add(self, other: SchemaInference) -> None:
+        """Count what another inference with the same settings has counted in another part of the table."""
+        self.n_records += other.n_records
+        self._labels |= {key: label for key, label in other._labels.items() if key not in self._labels}
+        for name, found in other._columns.items():
+            if name in self._columns:
+                self._columns[name].add(found)
+            else:
+                self._columns[name] = found
+
     def finish(self) -> Schema:
         """Return the schema; raise SchemaError with everything that is wrong."""
         special = (self._label, self._key, self._time)
@@ -184,8 +194,18 @@ class _ColumnCount:
                 self.first_text = (place, cell)
         self._count([cell for cell in cells if not is_missing(cell) and not isinstance(cell, list | dict)])
 
+    def add(self, other: _ColumnCount) -> None:
+        self.n_values += other.n_values
+        self.n_numbers += other.n_numbers
+        self.first_text = other.first_text if self.first_text[1] is None else self.first_text
+        self.problem = self.problem or other.problem
+        self._add_counts(other.values)
+
     def _count(self, cells: Collection[Any]) -> None:
-        for value, n in Counter(map(to_category, cells)).items():
+        self._add_counts(Counter(map(to_category, cells)))
+
+    def _add_counts(self, counts: Counter[str]) -> None:
+        for value, n in counts.items():
             if value in self.values or len(self.values) < _MAX_COUNTED:
                 self.values[value] += n
 

@@ -214,6 +214,12 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
         self.trimmed_profile_, self.calibration_ = None, None
         self.recipe_ = recipe
 
+    def reset_like(self, model: Self) -> None:
+        """Raise: how to measure, and the order of the exemplars, are learned by `fit` from many records."""
+        raise ValueError(
+            "neighbours cannot start empty beside a fitted model; run them without learning, or on one worker"
+        )
+
     def learn_records(self, records: Any, numbers: NDArray[np.int32], n_classes: int) -> None:
         """Insert records one by one into a copy of the exemplars."""
         recipe, threads = self.recipe_, resolve_threads(self.n_jobs)

@@ -35,6 +35,10 @@ class CheckpointError(ValueError):
     """A folder holds no checkpoint that the run can continue from; the message tells what is wrong."""
 
 
+class CheckpointInUseError(CheckpointError):
+    """Another run uses the folder."""
+
+
 class _SavedModel(NamedTuple):
     """A model and its file in the folder."""
 
@@ -114,7 +118,7 @@ class CheckpointFolder:
         try:
             self._lock.acquire()
         except BlockingIOError:
-            raise CheckpointError(
+            raise CheckpointInUseError(
                 f"{self.path}: another run (process {self._lock.read_owner()}) uses this folder for its checkpoints; "
                 "wait for its end, or name another folder"
             ) from None

@@ -6,13 +6,18 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
-from anystream.runtime.engine import Engine
+
+class Stoppable(Protocol):
+    """An engine, or what runs engines."""
+
+    def stop(self) -> None:
+        """End early, and keep what is done."""
 
 
 @contextmanager
-def stop_on_signals(engine: Engine) -> Iterator[list[int]]:
+def stop_on_signals(engine: Stoppable) -> Iterator[list[int]]:
     """Stop the engine on SIGINT and SIGTERM: the records that were taken are classified, flushed and acknowledged.
 
     A second SIGINT ends the program at once. Only the main thread may use this. The context is a list that receives the

@@ -221,6 +221,18 @@ class Summary:
             figures |= {"checkpoints_failed": self.checkpoints_failed, "checkpoint_error": self.checkpoint_error}
         return figures
 
+    def add(self, other: Summary) -> None:
+        """Add the account of another part of the same stream."""
+        for name in _COUNTS:
+            ours, theirs = getattr(self, name), getattr(other, name)
+            if isinstance(ours, list):
+                setattr(self, name, (ours + theirs)[:_MAX_DESCRIBED])
+            elif isinstance(ours, str | bool):
+                setattr(self, name, ours or theirs)
+            else:
+                setattr(self, name, ours + theirs)
+        self._waits = self._waits + other._waits
+
     def copy(self) -> Summary:
         """Return a copy that does not change with this summary."""
         return deepcopy(self)

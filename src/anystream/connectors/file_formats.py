@@ -1,4 +1,4 @@
-"""File formats of the command line, and the connector for each of them."""
+"""File formats, and the connector for each of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from os import fstat
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from anystream.connectors.byte_input import read_magic
 from anystream.connectors.csv_file import CsvSource, read_csv_chunks
@@ -35,6 +35,21 @@ _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 Chunks = Iterator[tuple[Mapping[str, Sequence[Any]], Sequence[int]]]
 """Parts of a table: cells by column, and the line or number of each record."""
+
+
+class ReadableTable(Protocol):
+    """A whole table that is read in parts."""
+
+    @property
+    def name(self) -> str:
+        """Name for messages."""
+
+    @property
+    def unit(self) -> str:
+        """What the number of a record counts: line or record."""
+
+    def chunks(self) -> Chunks:
+        """Yield the parts of the table, from its start."""
 
 
 def choose_output_format(path: str, chosen: str | None) -> str:

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.cli.file_formats import Table
-from anystream.cli.progress_bar import show_progress
+from anystream.connectors.file_formats import ReadableTable
 from anystream.connectors.schema import Schema, SchemaError
 from anystream.runtime.record_checks import MAX_TEXT
 
@@ -36,7 +35,7 @@ class EncodedTable(NamedTuple):
 
 
 def encode_table(
-    schema: Schema, table: Table, *, labelled: bool, rows: NDArray[np.bool_] | None = None
+    schema: Schema, table: ReadableTable, *, labelled: bool, rows: NDArray[np.bool_] | None = None
 ) -> EncodedTable:
     """Return all records; raise SchemaError with the first malformed one.
 
@@ -44,7 +43,7 @@ def encode_table(
     ----------
     schema : Schema
         Columns of the model.
-    table : Table
+    table : ReadableTable
         The table.
     labelled : bool
         Whether a table without labels, or a record without one, is an error.
@@ -56,41 +55,40 @@ def encode_table(
     has_labels = labelled
     n_unknown, first_unknown, n_read = 0, "", 0
     names: dict[str, None] = {}
-    with show_progress(table):
-        for columns, places in table.chunks():
-            names |= dict.fromkeys(columns)
-            if table.unit == "record" or not places:  # later parts of JSON lines may lack a column
-                _require_columns(schema, list(columns), table, labelled=labelled)
-            if rows is not None:
-                wanted = np.flatnonzero(rows[n_read : n_read + len(places)]).tolist()
-                n_read += len(places)
-                columns = {name: [cells[row] for row in wanted] for name, cells in columns.items()}
-                places = [places[row] for row in wanted]
-            if not places:
-                continue
-            encoded, errors, unknown = schema.encode(columns, len(places))
-            if schema.label is not None and schema.label in columns:
-                has_labels = True
-                labels += _encode_labels(schema, columns[schema.label], errors)
-            else:
-                labels += [None] * len(places)
-            if has_labels:
-                _require_labels(schema, labels[-len(places) :], errors)
-            if errors:
-                row = min(errors)
-                raise SchemaError(f"{table.name}: {table.unit} {places[row]}: {errors[row]}; correct the file")
-            if unknown and not n_unknown:
-                row = min(unknown)
-                first_unknown = f"{table.unit} {places[row]}: {unknown[row]}"
-            n_unknown += len(unknown)
-            features.append(encoded)
+    for columns, places in table.chunks():
+        names |= dict.fromkeys(columns)
+        if table.unit == "record" or not places:  # later parts of JSON lines may lack a column
+            _require_columns(schema, list(columns), table, labelled=labelled)
+        if rows is not None:
+            wanted = np.flatnonzero(rows[n_read : n_read + len(places)]).tolist()
+            n_read += len(places)
+            columns = {name: [cells[row] for row in wanted] for name, cells in columns.items()}
+            places = [places[row] for row in wanted]
+        if not places:
+            continue
+        encoded, errors, unknown = schema.encode(columns, len(places))
+        if schema.label is not None and schema.label in columns:
+            has_labels = True
+            labels += _encode_labels(schema, columns[schema.label], errors)
+        else:
+            labels += [None] * len(places)
+        if has_labels:
+            _require_labels(schema, labels[-len(places) :], errors)
+        if errors:
+            row = min(errors)
+            raise SchemaError(f"{table.name}: {table.unit} {places[row]}: {errors[row]}; correct the file")
+        if unknown and not n_unknown:
+            row = min(unknown)
+            first_unknown = f"{table.unit} {places[row]}: {unknown[row]}"
+        n_unknown += len(unknown)
+        features.append(encoded)
     _require_columns(schema, list(names), table, labelled=labelled)
     if not features:
         raise SchemaError(f"{table.name}: there are no records")
     return EncodedTable(_stack(features), labels if has_labels else None, n_unknown, first_unknown)
 
 
-def _require_columns(schema: Schema, names: Sequence[str], table: Table, *, labelled: bool) -> None:
+def _require_columns(schema: Schema, names: Sequence[str], table: ReadableTable, *, labelled: bool) -> None:
     if labelled and (schema.label is None or schema.label not in names):
         shown = ", ".join(names) or "none, because it is empty"
         absent = "" if schema.label is None else f"there is no column {schema.label!r}; "

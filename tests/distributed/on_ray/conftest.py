@@ -1,0 +1,18 @@
+"""A cluster of Ray; without Ray these tests are skipped by name (make test-ray installs it)."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # what these tests share with those of local processes
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    pytest.importorskip("ray")
+    from killed_cluster import start_cluster, stop_cluster
+
+    found = start_cluster()
+    yield found
+    stop_cluster(found)
