@@ -8,6 +8,8 @@ from anystream.reproduce.paper import Paper
 
 PAPERS = {
     "bt-star": "bt_star",
+    "kaoginc": "kaoginc",
+    "locust": "locust",
 }
 """Name of the command and module of each paper."""
 
