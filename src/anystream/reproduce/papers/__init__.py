@@ -8,6 +8,7 @@ from anystream.reproduce.paper import Paper
 
 PAPERS = {
     "bt-star": "bt_star",
+    "anytime-neighbours": "anytime_neighbours",
     "kaoginc": "kaoginc",
     "locust": "locust",
 }

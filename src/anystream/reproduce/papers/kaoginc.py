@@ -162,7 +162,8 @@ def _static_incremental(results: Results, facts: Facts, runs: range) -> Section:
     return Section(
         "Figure 3: static against incremental",
         "Error on each test batch, mean over the runs. Dotted: the first test of a new concept, before any of "
-        "its records was learned. Panel b is run with the thresholds of the caption and with those of the text, which differ.",
+        "its records was learned. Panel b is run with the thresholds of the caption and with those of the text, "
+        "which differ.",
         [Table(("panel: method", "mean error, %", "concept 1", "2", "3", "4"), rows)],
         [draw_lines("figure-3", "Figure 3: error of the static and the incremental graph on SEA.", panels)],
         [
