@@ -8,6 +8,7 @@ from anystream.reproduce.paper import Paper
 
 PAPERS = {
     "bt-star": "bt_star",
+    "bulk-loading": "bulk_loading",
     "anytime-neighbours": "anytime_neighbours",
     "kaoginc": "kaoginc",
     "locust": "locust",
