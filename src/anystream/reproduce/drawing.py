@@ -46,7 +46,7 @@ class Lines:
 def draw_lines(name: str, caption: str, panels: Sequence[Lines], *, columns: int = 2, height: float = 3.3) -> Plot:
     """Return panels of lines, with one legend for all if their lines have the same names."""
     rows = -(-len(panels) // columns)
-    width = 5.2 * min(columns, len(panels))
+    width = 7.5 if len(panels) == 1 else 5.2 * min(columns, len(panels))
     shared = len({tuple(panel.lines) for panel in panels}) == 1
     figure = new_figure(width + (0.0 if not shared or len(panels) == 1 else 1.6), height * rows)
     axes = figure.subplots(rows, min(columns, len(panels)), squeeze=False)
