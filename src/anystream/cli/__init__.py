@@ -1,4 +1,4 @@
-"""Command line: ``anystream fit``, ``classify``, ``evaluate``, ``serve``, ``inspect``, ``simulate`` and ``demo``.
+"""Command line: ``anystream fit``, ``classify``, ``evaluate``, ``serve``, ``simulate``, ``reproduce`` and more.
 
 Each command has a file of its name, which `app` imports. To keep ``anystream --help`` quick, these files import NumPy,
 scikit-learn, rich and what needs them inside functions.

@@ -19,6 +19,7 @@ from anystream.cli.import_forest import ImportOptions, import_forest
 from anystream.cli.inspect import inspect
 from anystream.cli.options import command_from
 from anystream.cli.replay import replay
+from anystream.cli.reproduce import ReproduceOptions, reproduce
 from anystream.cli.serve import serve
 from anystream.cli.serve_options import ServeOptions
 from anystream.cli.simulate import simulate
@@ -60,6 +61,7 @@ app.command("serve")(command_from(ServeOptions, serve))
 app.command("replay")(replay)
 app.command("inspect")(inspect)
 app.command("simulate")(command_from(SimulateOptions, simulate))
+app.command("reproduce")(command_from(ReproduceOptions, reproduce))
 app.command("demo")(demo)
 
 

@@ -54,7 +54,7 @@ def load_dataset(name: str) -> Dataset:
         raise ValueError(f"the name of a data set is {name!r}; give a name without a path, such as 'iris'")
     if name in BUNDLED:
         return _load_bundled(name)
-    path = _find_file(name)
+    path = find_file(name)
     return _fetch(name) if path is None else read_npz(name, path)
 
 
@@ -69,7 +69,7 @@ def available_datasets() -> tuple[str, ...]:
     names = set(BUNDLED)
     for path in _data_directory().glob("*.npz"):
         shortest_first = sorted({path.stem.removeprefix(prefix) for prefix in PREFIXES}, key=len)
-        names_of_file = [name for name in shortest_first if _is_valid_name(name) and _find_file(name) == path]
+        names_of_file = [name for name in shortest_first if _is_valid_name(name) and find_file(name) == path]
         names.update(names_of_file[:1])
     return tuple(sorted(names))
 
@@ -83,7 +83,7 @@ def _is_valid_name(name: str) -> bool:
     return name != "" and not name.startswith(".") and not any(character in name for character in "/\\\0")
 
 
-def _find_file(name: str) -> Path | None:
+def find_file(name: str) -> Path | None:
     """Return the file that `load_dataset` reads for a name; None for a bundled data set or if there is no file."""
     if name in BUNDLED:
         return None
