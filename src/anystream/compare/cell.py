@@ -12,6 +12,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from anystream.compare.candidate import Candidate
+from anystream.compare.machine import commit
 from anystream.compare.memory import resident_bytes
 from anystream.compare.methods import Method
 from anystream.compare.on_time import measure_on_time
@@ -44,6 +45,8 @@ class CellResult:
     ----------
     task, library, version, method : str
         What was measured.
+    commit : str or None
+        Commit of anystream that measured it.
     trained_by : str
         ``fit`` (all records at once) or ``pass`` (one record after another).
     n_train, n_trained, n_test, n_features, n_classes : int
@@ -73,6 +76,7 @@ class CellResult:
     library: str
     version: str
     method: str
+    commit: str | None
     trained_by: str
     n_train: int
     n_trained: int
@@ -140,6 +144,7 @@ def run_cell(method: Method, task: Task, settings: Settings) -> CellResult:
         library=method.library,
         version=method.version,
         method=method.name,
+        commit=commit(),
         trained_by="fit" if candidate.fits else "pass",
         n_train=len(task.y_train),
         n_trained=len(task.y_train) if candidate.fits else n_prequential,

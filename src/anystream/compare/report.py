@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from anystream.compare.cell import CellResult
-from anystream.compare.machine import commit, describe_machine, versions
+from anystream.compare.machine import describe_machine, versions
 from anystream.compare.plot import front_of, save_plot
 from anystream.compare.published import CheckResult
 from anystream.compare.settings import Settings
@@ -47,10 +47,11 @@ class Report:
         """Return lines about machine, versions, seed and settings."""
         settings = self.settings
         rates = ", ".join(f"{rate:,.0f}" for rate in settings.rates)
+        commits = sorted({result.commit for result in self.results if result.commit is not None})
         return [
             f"machine: {describe_machine()}",
             "versions: " + ", ".join(f"{package} {version}" for package, version in versions().items()),
-            f"commit: {commit() or 'not from a checkout'}; seed {settings.seed}",
+            f"commit: {', '.join(commits) or 'not from a checkout'}; seed {settings.seed}",
             f"at most {settings.max_train:,} training and {settings.max_test:,} test records; one thread; a pass over "
             f"the training records ends after {settings.max_pass_s:g} s of processor time",
             f"on time: {settings.stream_s:g} s at {rates} records/s, due within {1e3 * settings.within_s:g} ms; the "
@@ -130,7 +131,7 @@ class Report:
         row |= {f"on_time_{rate:g}_per_s": share for rate, share in row.pop("on_time")}
         row.pop("budgets")
         settings = {f"setting_{key}": value for key, value in self.settings.to_json().items()}
-        return row | settings | {"machine": describe_machine(), "commit": commit()}
+        return row | settings | {"machine": describe_machine()}
 
 
 _LEGEND = (

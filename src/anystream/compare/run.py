@@ -6,12 +6,14 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from functools import lru_cache
+from multiprocessing import get_all_start_methods, get_context
+from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import Any, TypeVar
 
 from anystream.compare.cell import CellResult, run_cell
-from anystream.compare.machine import commit, describe_machine
+from anystream.compare.machine import describe_machine
 from anystream.compare.methods import Method
 from anystream.compare.settings import Settings
 from anystream.compare.tasks import Task, load_task
@@ -50,8 +52,8 @@ def run_comparison(
     settings : Settings
         How much is measured.
     folder : Path, optional
-        Folder of results: a cell that was measured before with the same settings, versions, machine and commit is
-        read instead of measured, so that a run can be interrupted and continued.
+        Folder of results: a cell that was measured before with the same settings, version and kind of machine is read
+        instead of measured, so that a run can be interrupted and continued.
     isolate : bool, default=True
         Whether each cell runs in a process of its own, one after another, so that no library has an influence on the
         time or memory of another.
@@ -61,7 +63,7 @@ def run_comparison(
     results = []
     for number, (task, method) in enumerate((task, method) for task in tasks for method in methods):
         done = f"{number + 1} of {len(tasks) * len(methods)}"
-        key = settings.to_json() | {"version": method.version, "machine": describe_machine(), "commit": commit()}
+        key = settings.to_json() | {"version": method.version, "machine": describe_machine()}
         path = None if folder is None else folder / "cells" / f"{_file_name(f'{task.name} {method}')}.json"
         known = _read(path, key)
         if known is not None:
@@ -80,8 +82,18 @@ def run_comparison(
 
 def run_isolated(work: Callable[..., T], *arguments: Any) -> T:
     """Call a function in a new process and return its result."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(1, mp_context=_process_context()) as pool:
         return pool.submit(work, *arguments).result()
+
+
+@lru_cache(maxsize=1)
+def _process_context() -> BaseContext:
+    """Return the way to start processes: from one that has only imported what all of them need, where there is that."""
+    if "forkserver" not in get_all_start_methods():
+        return get_context("spawn")
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["anystream.compare.cell", "anystream.compare.published", "sklearn.ensemble"])
+    return context
 
 
 def _file_name(text: str) -> str:
