@@ -78,7 +78,7 @@ def test_a_pass_ends_at_its_limit_of_processor_time(task):
 def test_a_method_that_is_always_right_and_quick_is_on_time_with_every_record(task):
     class Right(Repeater):
         def predict(self, X):
-            places = [np.flatnonzero((task.X_test == row).all(axis=1))[0] for row in X]
+            places = [(task.X_test == row).all(axis=1).argmax() for row in X]  # warm-up records are none of them
             return task.y_test[places]
 
     assert measure_on_time(Right(), task, 500.0, TINY) == 1.0
