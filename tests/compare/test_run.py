@@ -25,6 +25,9 @@ def test_a_finished_cell_is_read_instead_of_measured_again(task, tmp_path, monke
     first = run_comparison([task], [NB], TINY, folder=tmp_path, isolate=False)
     assert run_comparison([task], [NB], TINY, folder=tmp_path, isolate=False) == first
     assert measured == [NB]
+    both = [NB, Method("river", "HoeffdingTree")]
+    assert run_comparison([task], both, TINY, folder=tmp_path, isolate=False, measure=False) == first
+    assert measured == [NB]
 
 
 def test_another_setting_is_measured_again(task, tmp_path, monkeypatch):

@@ -37,6 +37,9 @@ class CompareOptions:
             "cells, so that a run can be continued."
         ),
     ] = None
+    finished: Annotated[
+        bool, typer.Option("--finished", help="Report the finished cells in the folder of --out; measure no others.")
+    ] = False
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer records and shorter streams: a few seconds for each method.")
     ] = False
@@ -70,6 +73,8 @@ def compare(options: CompareOptions) -> None:
     from anystream.compare.tasks import DEFAULT_TASKS
     from anystream.plotting import require_matplotlib
 
+    if options.finished and options.out is None:
+        raise ValueError("--finished needs the folder of finished cells; give it with --out")
     if options.out is not None:
         require_matplotlib()
         Path(options.out).mkdir(parents=True, exist_ok=True)
@@ -82,9 +87,14 @@ def compare(options: CompareOptions) -> None:
         raise ValueError("no data set is left to compare on; name one, such as SEA or digits")
     folder = None if options.out is None else Path(options.out)
     checks = _run_checks(quick=options.quick) if options.published else []
-    report = Report(run_comparison(tasks, methods, settings, folder=folder, log=_log), settings, checks)
-    if not report.results:
-        raise ValueError("every method failed; see the messages above")
+    results = run_comparison(tasks, methods, settings, folder=folder, measure=not options.finished, log=_log)
+    if not results:
+        raise ValueError(
+            "no cell is finished with these settings; leave out --finished"
+            if options.finished
+            else "every method failed; see the messages above"
+        )
+    report = Report(results, settings, checks)
     typer.echo(str(report))
     if folder is not None:
         typer.echo("\n" + "\n".join(f"written: {path}" for path in report.save(folder)))

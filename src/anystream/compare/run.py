@@ -39,6 +39,7 @@ def run_comparison(
     *,
     folder: Path | None = None,
     isolate: bool = True,
+    measure: bool = True,
     log: Callable[[str], None] = lambda message: None,
 ) -> list[CellResult]:
     """Run every method on every task and return the results in this order.
@@ -57,6 +58,8 @@ def run_comparison(
     isolate : bool, default=True
         Whether each cell runs in a process of its own, one after another, so that no library has an influence on the
         time or memory of another.
+    measure : bool, default=True
+        Whether to measure cells that the folder does not have; False returns only those that it has.
     log : callable
         Gets a line before each cell, and a message about each cell that failed.
     """
@@ -68,6 +71,8 @@ def run_comparison(
         known = _read(path, key)
         if known is not None:
             results.append(CellResult.from_json(known))
+            continue
+        if not measure:
             continue
         log(f"{done}: {task.name}, {method}")
         try:
