@@ -8,7 +8,7 @@ JOBS   ?= 2
 LIST   := $(shell find src -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 BUILT  := $(VENV)/.built-$(LIST)
 
-.PHONY: help demo serve-demo test test-browser test-brokers kill-brokers test-ray lint format bench bench-peers bench-server test-clients triton kill-server fuzz-server sanitize tsan fuzz attack stub requirements build clean
+.PHONY: help demo serve-demo test test-browser test-brokers kill-brokers test-ray lint format bench bench-peers bench-server test-clients triton kill-server fuzz-server sanitize tsan fuzz attack stub requirements build clean compare
 .DEFAULT_GOAL := help
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo "make lint      ruff, mypy, import-linter, clang-format, the stub"
 	@echo "make bench     benchmarks: ratios against peers, in one run"
 	@echo "make bench-peers  install engines that run forests, then compare with them"
+	@echo "make compare   install other libraries of classifiers, then compare with them into build/comparison; COMPARE='SEA digits --quick'"
 	@echo "make bench-server  anystream, Triton and a plain endpoint under bursts: right and in time, table, plot, CSV"
 	@echo "make sanitize  the tests of the native core under address and undefined-behaviour sanitizers"
 	@echo "make tsan      models and queries in many threads under the thread sanitizer; TSAN_SECONDS=120"
@@ -146,6 +147,17 @@ $(VENV)/.peers: $(VENV)/.packages pyproject.toml
 
 bench-peers: build $(VENV)/.peers
 	@$(PY) -m benchmarks.forest.speed
+
+# The libraries of the group compare; capymoa needs Java, and is left out of the comparison without it.
+$(VENV)/.compare: $(VENV)/.packages pyproject.toml
+	@echo "installing the libraries of the group compare into $(VENV)" >&2
+	@$(VENV)/bin/uv pip install -q --python $(PY) --group compare 2>/dev/null \
+	    || $(PY) -m pip install -q --disable-pip-version-check --group compare
+	@touch $@
+
+COMPARE ?= --published
+compare: build $(VENV)/.compare
+	@$(VENV)/bin/anystream compare $(COMPARE) --out build/comparison
 
 bench-server: build $(VENV)/.peers
 	@$(MAKE) -s triton || echo "Triton is left out" >&2

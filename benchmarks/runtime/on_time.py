@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 
 from anystream import AnytimeForestClassifier
-from anystream.anytime.budget import Budget
 from anystream.cli.durations import parse_duration
 from anystream.cli.models import make_model
+from anystream.compare.processor_clock import OnClock, ProcessorClock
 from anystream.runtime import (
     Clock,
     DeadlineShare,
@@ -55,7 +55,6 @@ from benchmarks.timing import StolenTime
 LOADS = (0.5, 1.0, 2.0, 5.0, 10.0)
 SEED = 0
 ALL = "pendigits,letter,covtype"
-_LENIENCE = 50.0  # factor of a time limit on real time, where processor time is what counts
 OURS = {
     "bayes-tree": ["metric=auto", "root_model=auto"],
     "neighbors": ["search=inverted"],
@@ -64,36 +63,6 @@ OURS = {
 """Our models and their settings; the model chooses "auto" on its training data."""
 IMPORTED = {"imported RandomForest": "RandomForest", "imported LightGBM": "LightGBM"}
 """Our models that are imported from a peer, which runs beside them."""
-
-
-class ProcessorClock:
-    """Processor time of this process; a sleep adds its time at once."""
-
-    def __init__(self) -> None:
-        self._slept = -time.process_time()
-
-    def now(self) -> float:
-        return time.process_time() + self._slept
-
-    def sleep(self, seconds: float) -> None:
-        self._slept += max(seconds, 0.0)
-
-
-class OnClock:
-    """A model whose deadlines are on another clock than that of native code, which reads real time.
-
-    On a busy machine real time advances much faster, so time limits are extended; the steps of a batch still bound it.
-    """
-
-    def __init__(self, model: Any, clock: Clock) -> None:
-        self._model, self._clock = model, clock
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
-
-    def classify(self, X: Any, *, budget: Budget) -> Any:
-        seconds = None if budget.until is None else _LENIENCE * max(budget.until - self._clock.now(), 0.0)
-        return self._model.classify(X, budget=Budget(steps=budget.steps, seconds=seconds, stop=budget.stop))
 
 
 class StreamOver(Exception):  # noqa: N818  not an error

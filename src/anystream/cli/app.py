@@ -12,6 +12,7 @@ import typer.core
 from anystream.cli import interrupts
 from anystream.cli.classify import classify
 from anystream.cli.classify_options import ClassifyOptions
+from anystream.cli.compare import CompareOptions, compare
 from anystream.cli.demo import demo
 from anystream.cli.evaluate import EvaluateOptions, evaluate
 from anystream.cli.fit import FitOptions, fit
@@ -57,6 +58,7 @@ app.command("fit")(command_from(FitOptions, fit))
 app.command("import")(command_from(ImportOptions, import_forest))
 app.command("classify")(command_from(ClassifyOptions, classify))
 app.command("evaluate")(command_from(EvaluateOptions, evaluate))
+app.command("compare")(command_from(CompareOptions, compare))
 app.command("serve")(command_from(ServeOptions, serve))
 app.command("replay")(replay)
 app.command("inspect")(inspect)

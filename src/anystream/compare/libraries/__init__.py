@@ -1,0 +1,1 @@
+"""One file per library, imported only when the library is compared; each has a table ``METHODS``."""
