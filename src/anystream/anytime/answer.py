@@ -81,7 +81,7 @@ class Answer:
             self._labels[rows], self._proba[rows] = self._unread
             self._unread = None  # last: another thread may write the same values meanwhile
 
-    def take(self, rows: slice) -> Answer:
+    def take(self, rows: slice | NDArray[np.bool_]) -> Answer:
         """Return the answer for some of the records."""
         kept = (self.labels[rows], self.proba[rows], self.steps[rows], self.certified[rows])
         return Answer(*kept, self.elapsed_s, self.reached[rows], confident=self.confident[rows])
