@@ -112,6 +112,12 @@ def most_probable(classes: NDArray[Any], proba: NDArray[np.float64]) -> NDArray[
     return np.asarray(classes[proba.argmax(axis=1)])
 
 
+def take_label(classes: NDArray[Any], number: int) -> NDArray[Any]:
+    """Return the label of a single record as `most_probable` returns those of a batch."""
+    label = classes[number : number + 1]
+    return label.astype(object) if classes.dtype.itemsize > _MAX_LABEL_BYTES else label.copy()
+
+
 class BatchResult(NamedTuple):
     """Return value of the hook `classify_records`: arrays with one row per record.
 
