@@ -7,8 +7,11 @@ import pytest
 from rich.console import Console
 
 from anystream.anytime.curve import AnytimeCurve
+from anystream.bayes_tree import BayesTreeClassifier
 from anystream.demo import run_demo
 from anystream.demo.__main__ import main
+from anystream.demo.capacity import Capacity
+from anystream.demo.digits import split_digits
 from anystream.demo.live import INTERVAL_S, RecentHistory, history_table
 from anystream.demo.loads import DEADLINE_S, LOADS, STEPS, Load, draw_bursty_arrivals, run_load
 from anystream.demo.tables import curve_table, describe_load, load_table
@@ -67,6 +70,20 @@ def test_a_share_of_the_time_answers_every_record_in_time_and_a_fixed_budget_doe
     steps = [load.anytime.steps / load.anytime.answered for load in loads]
     assert steps == sorted(steps, reverse=True)
     assert steps[-1] < STEPS / 8
+
+
+def test_loads_are_chosen_so_that_bursts_stay_below_the_limit_of_the_machine():
+    assert Capacity(1_000.0, 40_000.0).loads() == list(LOADS)
+    assert Capacity(1_000.0, 20_000.0).loads() == [0.5, 1.0, 2.0, 6.0]  # bursts of 15,000 a second
+    assert Capacity(1_000.0, 1_000.0).loads() == [0.3]
+
+
+def test_the_capacity_at_budget_0_is_above_that_at_all_steps():
+    digits = split_digits(0)
+    model = BayesTreeClassifier(root_model=None, budget=STEPS, metric="diagonal", covariance="diagonal")
+    model.fit(digits.X_train[:500], digits.y_train[:500])
+    capacity = Capacity.measure(model, digits.X_test, digits.y_test, 0.1)
+    assert capacity.limit_factor > 1.0
 
 
 def test_arrivals_are_seeded_and_bursty():

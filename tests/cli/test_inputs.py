@@ -206,7 +206,7 @@ def test_input_columns_are_carried_into_the_answers(home):
     found = [json.loads(line) for line in (home / "a.jsonl").read_text().splitlines()]
     assert [(each["id"], each["colour"]) for each in found] == [(row[0], row[2]) for row in rows]
     answers = (home / "a.csv").read_text().splitlines()
-    assert answers[0] == "key,label,confidence,steps,certified,late,unknown,colour,id"
+    assert answers[0] == "key,label,confidence,steps,certified,late,reached,unknown,colour,id"
     assert answers[1].split(",")[-2:] == [rows[0][2], rows[0][0]]
     table = pytest.importorskip("pyarrow.parquet").read_table(home / "a.parquet")
     assert table.column("colour").to_pylist() == [row[2] for row in rows]

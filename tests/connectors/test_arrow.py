@@ -49,6 +49,19 @@ def test_a_file_of_another_format_or_without_a_column_is_refused(path):
         ArrowSource(path, SCHEMA)
 
 
+def test_parquet_tells_which_records_were_reached(tmp_path):
+    sink = ParquetSink(tmp_path / "out.parquet")
+    sink.write(answered_records([1, 2]))
+    sink.write(answered_records([3, 4])._replace(reached=np.array([True, False])))
+    sink.close()
+    assert pyarrow.parquet.read_table(tmp_path / "out.parquet").column("reached").to_pylist() == [
+        True,
+        True,
+        True,
+        False,
+    ]
+
+
 def test_parquet_is_written_but_cannot_be_part_of_a_checkpoint(tmp_path):
     sink = ParquetSink(tmp_path / "out.parquet")
     sink.write(answered_records([1, 2]))

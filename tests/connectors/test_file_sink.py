@@ -34,6 +34,15 @@ def test_csv_is_what_csv_readers_read(tmp_path, proba):
     assert ("proba_plain" in rows[0]) == proba
 
 
+def test_csv_tells_which_records_were_reached(tmp_path):
+    sink = CsvSink(tmp_path / "out.csv")
+    sink.write(answered_records([1, 2]))
+    sink.write(answered_records([3, 4])._replace(reached=np.array([True, False])))
+    sink.close()
+    with open(tmp_path / "out.csv", newline="") as file:
+        assert [row["reached"] for row in csv.DictReader(file)] == ["1", "1", "1", "0"]
+
+
 @pytest.mark.parametrize("sink_class", [JsonLinesSink, CsvSink])
 def test_a_file_is_rewound_to_the_position_of_a_checkpoint(tmp_path, sink_class):
     path = tmp_path / "out"

@@ -55,6 +55,14 @@ def test_the_policy_decides_which_records_are_evicted(overflow, evicted):
     assert len(queue) == 4
 
 
+def test_records_that_are_late_are_evicted_before_those_that_are_answered_now():
+    queue = RecordQueue(4, "answer_now")
+    queue.enqueue(make_records(0, np.array([1.0, 9.0, 8.0])), 0.0)
+    assert queue.enqueue(make_records(3, np.array([3.0, 2.0])), 1.5).sequence.tolist() == [0]
+    assert queue.enqueue(make_records(5, np.array([7.0, 6.0])), 2.5).sequence.tolist() == [4, 6]
+    assert queue.records().sequence.tolist() == [3, 5, 2, 1]
+
+
 def test_free_slots_are_the_capacity_less_the_records():
     queue = RecordQueue(4)
     queue.enqueue(make_records(0, np.zeros(3)))

@@ -69,11 +69,11 @@ def test_one_tensor_per_column_with_categories_as_bytes(served, model_files):
 
 
 def test_outputs_are_those_asked_for(served, blobs):
-    names = ["steps", "certified", "on_time", "waited_us", "label"]
+    names = ["steps", "certified", "on_time", "waited_us", "reached", "label"]
     response = infer(served, {"inputs": [tensor(blobs[0][:3])], "outputs": [{"name": name} for name in names]})
     found = response.json()["outputs"]
     assert [each["name"] for each in found] == names
-    assert [each["datatype"] for each in found] == ["INT64", "BOOL", "BOOL", "INT64", "INT64"]
+    assert [each["datatype"] for each in found] == ["INT64", "BOOL", "BOOL", "INT64", "BOOL", "INT64"]
     assert all(each["shape"] == [3] for each in found)
 
 

@@ -18,7 +18,7 @@ def test_one_record_and_many_get_the_labels_of_the_model(served, blobs, model_fi
     one = served.post("/v1/classify?model=numbers", rows[0]).json()
     assert (one["model"], one["version"], len(one["answers"])) == ("numbers", "1", 1)
     assert one["answers"][0]["label"] == expected[0]
-    assert set(one["answers"][0]) == {"label", "confidence", "steps", "certified", "on_time", "waited_us"}
+    assert set(one["answers"][0]) == {"label", "confidence", "steps", "certified", "on_time", "waited_us", "reached"}
     many = served.post("/v1/classify?model=numbers&probabilities=true", rows).json()["answers"]
     assert [answer["label"] for answer in many] == expected
     assert all(sum(answer["probabilities"].values()) == pytest.approx(1) for answer in many)

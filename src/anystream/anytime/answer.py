@@ -81,7 +81,7 @@ class Answer:
             self._labels[rows], self._proba[rows] = self._unread
             self._unread = None  # last: another thread may write the same values meanwhile
 
-    def take(self, rows: slice) -> Answer:
+    def take(self, rows: slice | NDArray[np.bool_]) -> Answer:
         """Return the answer for some of the records."""
         kept = (self.labels[rows], self.proba[rows], self.steps[rows], self.certified[rows])
         return Answer(*kept, self.elapsed_s, self.reached[rows], confident=self.confident[rows])
@@ -110,6 +110,12 @@ def most_probable(classes: NDArray[Any], proba: NDArray[np.float64]) -> NDArray[
     if classes.dtype.itemsize > _MAX_LABEL_BYTES:
         classes = classes.astype(object)
     return np.asarray(classes[proba.argmax(axis=1)])
+
+
+def take_label(classes: NDArray[Any], number: int) -> NDArray[Any]:
+    """Return the label of a single record as `most_probable` returns those of a batch."""
+    label = classes[number : number + 1]
+    return label.astype(object) if classes.dtype.itemsize > _MAX_LABEL_BYTES else label.copy()
 
 
 class BatchResult(NamedTuple):

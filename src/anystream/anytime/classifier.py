@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from anystream.anytime.answer import Answer, BatchResult, most_probable
+from anystream.anytime.answer import Answer, BatchResult, most_probable, take_label
 from anystream.anytime.blocks import block_length, classify_in_blocks
 from anystream.anytime.budget import Budget, BudgetLike
 from anystream.anytime.dense import to_dense
@@ -42,9 +42,16 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     n_features_in_: int
     columns_: dict[Hashable, int]  # feature name or number -> column
 
+    _reads_plain_arrays = True  # whether records and answers are those of this class: no subclass changes them
+
     def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
         """Raise TypeError if a class that is not declared with ``abstract=True`` lacks a hook."""
         super().__init_subclass__(**kwargs)
+        own, base = (
+            (cls.validate_records, cls.classify),
+            (AnytimeClassifier.validate_records, AnytimeClassifier.classify),
+        )
+        cls._reads_plain_arrays = own == base
         missing = [name for name in dir(cls) if getattr(getattr(cls, name, None), "__isabstractmethod__", False)]
         if missing and not abstract:
             raise TypeError(
@@ -74,6 +81,13 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def resume_query(self, state: Any) -> Query:
         """Return the query that had this `state`."""
 
+    def classify_one(self, record: NDArray[np.float64], steps: int) -> int:
+        """Return the class number of one validated record after at most `steps` steps.
+
+        Define it where a single record can be classified at less cost than a batch of one; the result is the same.
+        """
+        return int(self.classify_records(record[np.newaxis], Budget(steps=steps)).proba[0].argmax())
+
     def allows_missing(self) -> bool:
         """Whether records may hold missing values (NaN)."""
         return True
@@ -102,6 +116,11 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         budget : int, timedelta or Budget, optional
             Maximum work; an int is steps per record. Default: the parameter `budget`.
         """
+        if self._is_one_record(X) and (budget is None or (type(budget) is int and budget >= 0)):
+            model = self.pin()
+            number = model.classify_one(X[0], model.budget if budget is None else budget)
+            self.check_unchanged()
+            return take_label(model.classes_, number)
         return self.classify(X, budget=budget).labels
 
     def predict_proba(self, X: ArrayLike, *, budget: BudgetLike = None) -> NDArray[np.float64]:
@@ -142,6 +161,7 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 known = prior[:n_classes]
                 prior = known / known.sum() if known.any() else np.full(n_classes, 1.0 / n_classes)
             unread = most_probable(model.classes_, prior[np.newaxis])[0], prior
+        self.check_unchanged()
         proba, steps, certified, reached, confident = result
         return Answer(labels, proba, steps, certified, time.perf_counter() - started, reached, unread, confident)
 
@@ -218,6 +238,9 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         twin.__dict__ = self.__dict__
         return twin
 
+    def check_unchanged(self) -> None:
+        """Raise an error if what a call has read may have changed meanwhile: a memory-mapped file can."""
+
     def published(self) -> Self:
         """Return a twin to be copied or saved while another thread learns: its attributes are all of one moment.
 
@@ -262,6 +285,17 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         finite = "allow-nan" if self.allows_missing() else True
         return np.asarray(validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite=finite, reset=False))
 
+    def _is_one_record(self, X: ArrayLike) -> TypeGuard[NDArray[np.float64]]:
+        """Whether X is a table of one record that passes all checks: it needs neither a batch nor an `Answer`."""
+        return (
+            type(X) is np.ndarray
+            and X.ndim == 2
+            and len(X) == 1
+            and self._reads_plain_arrays
+            and hasattr(self, "classes_")
+            and self._is_valid(X)
+        )
+
     def _is_valid(self, X: ArrayLike) -> TypeGuard[NDArray[np.float64]]:
         """Whether X passes all of scikit-learn's checks, which take longer than classifying a small batch."""
         return (
@@ -272,7 +306,7 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             and X.shape[1] == self.n_features_in_
             and X.flags.c_contiguous
             and not hasattr(self, "feature_names_in_")
-            and (not np.isinf(X).any() if self.allows_missing() else bool(np.isfinite(X).all()))
+            and not np.count_nonzero(np.isinf(X) if self.allows_missing() else ~np.isfinite(X))
         )
 
     def __sklearn_tags__(self) -> Any:

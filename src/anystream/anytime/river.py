@@ -43,8 +43,8 @@ class RiverPredictMixin:
         """Return probabilities, steps and certificates of validated records."""
 
     @abstractmethod
-    def classify_one(self, record: NDArray[np.float64]) -> int:
-        """Return the class number of one record at the default budget."""
+    def classify_one(self, record: NDArray[np.float64], steps: int) -> int:
+        """Return the class number of one record after at most `steps` steps."""
 
     @abstractmethod
     def proba_one(self, record: NDArray[np.float64]) -> list[float]:
@@ -84,8 +84,8 @@ class RiverPredictMixin:
             return None
         model = self.pin()
         record = named_record(x, model.columns_)
-        if budget is None:
-            return model.classes_.item(model.classify_one(record))
+        if budget is None or (type(budget) is int and budget >= 0):
+            return model.classes_.item(model.classify_one(record, model.budget if budget is None else budget))
         label = model.open_query(record).refine(budget).label
         return label.item() if isinstance(label, np.generic) else label
 

@@ -541,9 +541,9 @@ class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
         native = self.forest_.resume(check_bytes_state(state))
         return BayesTreeQuery(self.classes_, native, self._native_calibration())
 
-    def classify_one(self, record: NDArray[np.float64]) -> int:
+    def classify_one(self, record: NDArray[np.float64], steps: int) -> int:
         """Classify without the cost of a batch."""
-        return self.forest_.label_one(self._query_settings(), record, self.budget, self._native_metric())
+        return self.forest_.label_one(self._query_settings(), record, steps, self._native_metric())
 
     def proba_one(self, record: NDArray[np.float64]) -> list[float]:
         """Return probabilities without the cost of a batch."""

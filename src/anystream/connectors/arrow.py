@@ -170,6 +170,7 @@ class ParquetSink:
                     "steps": answers.steps,
                     "certified": answers.certified,
                     "late": answers.late,
+                    "reached": np.ones(len(keys), dtype=np.bool_) if answers.reached is None else answers.reached,
                 }
                 | ({"unknown": answers.unknown} if self._unknown else {})
                 | self._kept_columns(answers)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anystream.connectors.answer_lines import AnswerLines, JsonAnswerLines, answer_rows
 from anystream.model_file.replace_file import sync_folder
@@ -164,15 +165,16 @@ class JsonLinesSink(JsonAnswerLines, _AnswerFile):
 
 
 class CsvSink(_AnswerFile):
-    """Answers as CSV with the columns key, label, confidence, steps, certified, late; with `proba` one more per class.
+    """Answers as CSV: key, label, confidence, steps, certified, late, reached; with `proba` one more column per class.
 
-    Parameters are those of `JsonLinesSink`. With `proba`, the classes are those of the first answers.
+    Column ``reached`` is 0 for a record for which there was no time at all. Parameters are those of `JsonLinesSink`.
+    With `proba`, the classes are those of the first answers.
     """
 
     def write(self, answers: AnsweredRecords) -> None:
         """Append the answers, below the header."""
         if self._classes is None and (not self._is_file or self._file.tell() == 0):
-            names = ["key", "label", "confidence", "steps", "certified", "late"]
+            names = ["key", "label", "confidence", "steps", "certified", "late", "reached"]
             if self._proba:
                 names += [self.format_value(f"proba_{label}") for label in answers.classes.tolist()]
             names += ["unknown"] if self._unknown else []
@@ -189,9 +191,12 @@ class CsvSink(_AnswerFile):
     def format_lines(self, answers: AnsweredRecords) -> Sequence[str]:
         """Return one line per answer."""
         texts = self._texts
+        rows = answer_rows(answers, self.format_value)
         lines = [
-            f"{key},{texts[label]},{confidence!r},{steps},{int(certified)},{int(late)}\n"
-            for key, label, confidence, steps, certified, late in answer_rows(answers, self.format_value)
+            f"{key},{texts[label]},{confidence!r},{steps},{int(certified)},{int(late)},{int(reached)}\n"
+            for (key, label, confidence, steps, certified, late), reached in zip(
+                rows, _reached(answers).tolist(), strict=True
+            )
         ]
         if self._proba:
             lines = [
@@ -207,6 +212,10 @@ class CsvSink(_AnswerFile):
                 for line, cells in zip(lines, answers.kept, strict=True)
             ]
         return lines
+
+
+def _reached(answers: AnsweredRecords) -> NDArray[np.bool_]:
+    return np.ones(len(answers.steps), dtype=np.bool_) if answers.reached is None else answers.reached
 
 
 class DeadLetterFile(_LineFile):

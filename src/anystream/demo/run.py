@@ -7,15 +7,15 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.live import Live
 
 from anystream.anytime.curve import AnytimeCurve, anytime_curve
 from anystream.bayes_tree.classifier import BayesTreeClassifier
+from anystream.demo.capacity import Capacity
 from anystream.demo.digits import Digits, split_digits
 from anystream.demo.live import LiveScreen
-from anystream.demo.loads import DEADLINE_S, LOADS, STEPS, Load, draw_bursty_arrivals, run_load
+from anystream.demo.loads import DEADLINE_S, STEPS, Load, draw_bursty_arrivals, run_load
 from anystream.demo.picture import draw_picture
 from anystream.demo.tables import curve_table, describe_load, load_table
 from anystream.runtime.engine import Turn
@@ -30,7 +30,7 @@ def run_demo(*, seconds: float = 2.5, seed: int = 0, plot: bool = True) -> None:
     Parameters
     ----------
     seconds : float, default=2.5
-        Length of each of the ten runs of the second part.
+        Length of each run of the second part.
     seed : int, default=0
         Seed of the split, the model and the arrivals.
     plot : bool, default=True
@@ -45,9 +45,10 @@ def run_demo(*, seconds: float = 2.5, seed: int = 0, plot: bool = True) -> None:
     digits = split_digits(seed)
     model = fit_model(digits, seed, messages)
     curve = _show_curve(model, digits, out)
-    loads = _show_loads(model, digits, seconds, seed, out, messages)
+    capacity = Capacity.measure(model, digits.X_test, digits.y_test)
+    loads = _show_loads(model, digits, capacity, seconds, seed, out, messages)
     if plot:
-        _write_picture(curve, loads, out, messages)
+        _write_picture(curve, loads, capacity, out, messages)
     messages.print(f"[dim]done in {time.perf_counter() - started:.0f} s; live in a browser: anystream demo --serve[/]")
 
 
@@ -85,15 +86,21 @@ def _show_curve(model: BayesTreeClassifier, digits: Digits, out: Console) -> Any
 
 
 def _show_loads(
-    model: BayesTreeClassifier, digits: Digits, seconds: float, seed: int, out: Console, messages: Console
+    model: BayesTreeClassifier,
+    digits: Digits,
+    capacity: Capacity,
+    seconds: float,
+    seed: int,
+    out: Console,
+    messages: Console,
 ) -> list[Load]:
     """Print the second part, a stream at rising load, and return what became of it."""
     out.print()
-    out.print("[bold]2  A stream that grows to ten times what the machine can do[/]")
-    capacity = measure_capacity(model, digits.X_test)
+    out.print("[bold]2  A stream that grows far beyond what the machine can do[/]")
     out.print(
-        f"Two threads classify {capacity:,.0f} records per second at {STEPS} steps each: load 1. Records now arrive in "
-        f"bursts, and each has a deadline of {DEADLINE_S * 1e3:.0f} ms.\n"
+        f"Two threads classify {capacity.full:,.0f} records per second at {STEPS} steps each: load 1. At budget 0 the "
+        f"engine answers {capacity.limit:,.0f}, its limit: load {capacity.limit_factor:.0f}. Records now arrive in "
+        f"bursts, which stay below the limit, and each has a deadline of {DEADLINE_S * 1e3:.0f} ms.\n"
         "[cyan]anytime[/]: every record in the queue gets an equal share of the time left.\n"
         f"[magenta]fixed[/]:   {STEPS} steps for every record; a full queue evicts the oldest records."
     )
@@ -103,20 +110,10 @@ def _show_loads(
     return loads
 
 
-def measure_capacity(model: BayesTreeClassifier, X: NDArray[np.float64], seconds: float = 1.0) -> float:
-    """Return the records per second that the model classifies at its full budget, in batches of 64."""
-    batch = X[:64]
-    model.classify(batch)  # starts threads and fills caches
-    started, n_classified = time.perf_counter(), 0
-    while (elapsed_s := time.perf_counter() - started) < seconds:
-        n_classified += len(model.classify(batch))
-    return n_classified / elapsed_s
-
-
 def _run_loads(
     model: BayesTreeClassifier,
     digits: Digits,
-    capacity: float,
+    capacity: Capacity,
     seconds: float,
     seed: int,
     out: Console,
@@ -127,8 +124,9 @@ def _run_loads(
     loads: list[Load] = []
     with Live(console=out, auto_refresh=False) if out.is_terminal else nullcontext() as live:
         screen = None if live is None else LiveScreen(live, ascii_only=out.options.ascii_only)
-        for factor in LOADS:
-            arrival_times_s = draw_bursty_arrivals(factor * capacity, seconds, rng)
+        factors = capacity.loads()
+        for factor in factors:
+            arrival_times_s = draw_bursty_arrivals(factor * capacity.full, seconds, rng)
             if screen is None:
                 messages.print(f"[dim]load {factor:g}: {len(arrival_times_s):,} records in {seconds:g} s, twice[/]")
             loads.append(
@@ -137,13 +135,13 @@ def _run_loads(
                     digits.X_test,
                     digits.y_test,
                     factor,
-                    capacity=capacity,
+                    capacity=capacity.full,
                     arrival_times_s=arrival_times_s,
                     observer=_ignore_turn if screen is None else screen.show_turn,
                 )
             )
             if screen is not None:
-                screen.show_loads(loads, last=factor == LOADS[-1])
+                screen.show_loads(loads, last=factor == factors[-1])
     if not out.is_terminal:
         out.print(load_table(loads))
     return loads
@@ -153,9 +151,10 @@ def _ignore_turn(policy: str, load: float, turn: Turn) -> None:
     """Do nothing."""
 
 
-def _write_picture(curve: AnytimeCurve, loads: list[Load], out: Console, messages: Console) -> None:
+def _write_picture(curve: AnytimeCurve, loads: list[Load], capacity: Capacity, out: Console, messages: Console) -> None:
+    limit = capacity.limit_factor
     try:
-        draw_picture(curve, loads, PICTURE, deadline_s=DEADLINE_S, steps=STEPS)
+        draw_picture(curve, loads, PICTURE, deadline_s=DEADLINE_S, steps=STEPS, limit=limit)
     except ImportError:
         messages.print(f"{PICTURE} is not written: it needs matplotlib; install anystream\\[report]")
     except OSError as error:

@@ -11,9 +11,10 @@ from rich.console import Console
 
 from anystream.anytime.curve import anytime_curve
 from anystream.anytime.profile import PerformanceProfile
+from anystream.demo.capacity import measure_full
 from anystream.demo.digits import split_digits
 from anystream.demo.loads import DEADLINE_S, STEPS
-from anystream.demo.run import fit_model, measure_capacity
+from anystream.demo.run import fit_model
 from anystream.demo.traffic import DemoTraffic
 from anystream.server.app import Service
 from anystream.server.arrival import ArrivalLoop
@@ -40,7 +41,7 @@ def serve_demo(*, port: int = 8000, seed: int = 0) -> None:
     curve = anytime_curve(model, digits.X_test, digits.y_test)
     profile = PerformanceProfile(curve.stages, curve.accuracy, curve.n_records)
     traffic = DemoTraffic(
-        digits.X_test, digits.y_test, capacity=measure_capacity(model, digits.X_test), within_s=DEADLINE_S, seed=seed
+        digits.X_test, digits.y_test, capacity=measure_full(model, digits.X_test), within_s=DEADLINE_S, seed=seed
     )
     with tempfile.TemporaryDirectory(prefix="anystream-demo-") as folder:
         path = Path(folder, f"{_NAME}.safetensors")

@@ -58,8 +58,8 @@ class DriftClassifier(IncrementalClassifier, abstract=True):
         proba: list[float] = self.records_proba(record[np.newaxis])[0].tolist()
         return proba
 
-    def classify_one(self, record: NDArray[np.float64]) -> int:
-        """Return the class number of one record at the default budget."""
+    def classify_one(self, record: NDArray[np.float64], steps: int) -> int:
+        """Return the class number of one record, which takes no steps."""
         return int(self.records_proba(record[np.newaxis])[0].argmax())
 
     def check_record(self, record: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -157,9 +157,9 @@ class IncrementalClassifier(TrainedClassifier, RiverMixin, abstract=True):
         self.reset(records.shape[1])
         self.learn_records(records, numbers, n_classes)
 
-    def classify_one(self, record: NDArray[np.float64]) -> int:
-        """Return the class number of one record at the default budget."""
-        return int(np.argmax(self.proba_one(record)))
+    def classify_one(self, record: NDArray[np.float64], steps: int) -> int:
+        """Return the class number of one record after at most `steps` steps."""
+        return int(np.argmax(self.open_query(record).refine(steps).proba))
 
     def proba_one(self, record: NDArray[np.float64]) -> list[float]:
         """Return the probabilities of one record at the default budget."""

@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from anystream.anytime.answer import Answer
-from anystream.anytime.budget import BudgetLike
 from anystream.estimators.parameters import MAX_INT, check_random_state
 from anystream.model_file import ModelFile, ModelFileError, ModelHead, require_metadata, write_model
 from anystream.model_file.head import json_parameters
@@ -81,21 +79,14 @@ class SaveableMixin(metaclass=ABCMeta):
 
     def pin(self) -> Self:
         """Return a twin for one call that reads; ModelFileError if the mapped file of the model has changed."""
-        if self._file_watch is not None:
-            self._file_watch.check()
+        self.check_unchanged()
         twin: Self = super().pin()  # type: ignore[misc]  # of AnytimeClassifier
         return twin
 
-    def classify(self, X: ArrayLike, *, budget: BudgetLike = None) -> Answer:
-        """Return labels and probabilities, the steps they took, and whether more steps could change the labels.
-
-        See `AnytimeClassifier.classify`. Of a model whose mapped file changes meanwhile it returns nothing: it raises
-        ModelFileError.
-        """
-        answer: Answer = super().classify(X, budget=budget)  # type: ignore[misc]  # of AnytimeClassifier
+    def check_unchanged(self) -> None:
+        """Raise ModelFileError if the mapped file of the model has changed."""
         if self._file_watch is not None:
             self._file_watch.check()
-        return answer
 
     # -- files -------------------------------------------------------------------------------------------------------
 

@@ -165,9 +165,9 @@ class StreamClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier, abs
         """Resume a native query from its bytes."""
         return BytesQuery(self.classes_, self.model_.resume(check_bytes_state(state)), self._native_calibration())
 
-    def classify_one(self, record: NDArray[np.float64]) -> int:
+    def classify_one(self, record: NDArray[np.float64], steps: int) -> int:
         """Classify without the cost of a batch."""
-        return int(self.model_.label_one(self.query_settings(self.budget), record, self.budget))
+        return int(self.model_.label_one(self.query_settings(steps), record, steps))
 
     def proba_one(self, record: NDArray[np.float64]) -> list[float]:
         """Return probabilities without the cost of a batch."""

@@ -380,9 +380,9 @@ class AnytimeForestClassifier(MergeableMixin, SaveableMixin, TrainedClassifier, 
         """Resume a native query from its bytes."""
         return ForestQuery(self.classes_, self.forest_.resume(check_bytes_state(state)))
 
-    def classify_one(self, record: NDArray[np.float64]) -> int:
+    def classify_one(self, record: NDArray[np.float64], steps: int) -> int:
         """Classify without the cost of a batch."""
-        return int(self.forest_.label_one(record, self.budget))
+        return int(self.forest_.label_one(record, steps))
 
     def proba_one(self, record: NDArray[np.float64]) -> list[float]:
         """Return probabilities without the cost of a batch."""

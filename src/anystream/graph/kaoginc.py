@@ -298,9 +298,9 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
 
     # -- single records ----------------------------------------------------------------------------------------------
 
-    def classify_one(self, record: NDArray[np.float64]) -> int:
+    def classify_one(self, record: NDArray[np.float64], steps: int) -> int:
         """Classify without the cost of a batch."""
-        return self.graph_.label_one(record, self.budget)
+        return self.graph_.label_one(record, steps)
 
     def proba_one(self, record: NDArray[np.float64]) -> list[float]:
         """Return probabilities without the cost of a batch."""

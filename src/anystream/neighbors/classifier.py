@@ -327,9 +327,9 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
     def _native_calibration(self) -> _native.Calibration | None:
         return native_calibration(self.calibration_ if self.calibrate else None)
 
-    def classify_one(self, record: NDArray[np.float64]) -> int:
+    def classify_one(self, record: NDArray[np.float64], steps: int) -> int:
         """Classify without the cost of a batch."""
-        return self.exemplars_.classify_one(record, self.k, self.budget)
+        return self.exemplars_.classify_one(record, self.k, steps)
 
     def proba_one(self, record: NDArray[np.float64]) -> list[float]:
         """Return shares of votes without the cost of a batch."""

@@ -72,9 +72,15 @@ class BatchClassifier:
         self._clock = clock
         self._stop = stop
 
-    def classify_planned(self, batch: Records, steps: int | None, until: float) -> Work:
-        """Classify a batch that the scheduler has planned, in as many rounds as the scheduler decides."""
+    def classify_planned(self, batch: Records, steps: int | None, until: float) -> tuple[Work, Records]:
+        """Classify a batch that the scheduler has planned, in as many rounds as the scheduler decides.
+
+        Returns what it cost, and the records that `until` did not let the model reach and whose deadlines are not over
+        yet. These are not answered; but all are if none was reached, so that every batch makes progress, and if `until`
+        was over before, because the scheduler gave them up.
+        """
         budget, model = self._budget(steps, until), self._learner.model
+        has_time = until > self._clock.now()
         try:
             answer, work = _classify(model, batch.features, budget)
             now = self._clock.now()
@@ -83,11 +89,15 @@ class BatchClassifier:
                 answer, work = _merge_answers(answer, more.rows, deeper), work + spent
                 now = self._clock.now()
         except RecordError as error:
-            return self._classify_halves(batch, steps, until, error)
+            return self._classify_halves(batch, steps, until, error), batch.take(slice(0, 0))
         self._scheduler.observe(batch, answer, now)
+        unreached = ~answer.reached & (batch.deadline > now)
+        again = batch.take(slice(0, 0))
+        if has_time and unreached.any() and answer.reached.any() and not self._stop.is_set():
+            batch, answer, again = batch.take(~unreached), answer.take(~unreached), batch.take(unreached)
         self._learner.observe_classified(batch)
         self._label_intake.match(self._delivery.deliver(batch, answer, model.classes_, now))
-        return work
+        return work, again
 
     def classify_once(self, batch: Records, steps: int | None, until: float) -> Work:
         """Classify a batch in one round; the scheduler has no part in it."""
@@ -115,7 +125,7 @@ class BatchClassifier:
 
 def _classify(model: Any, features: NDArray[np.float64], budget: Budget) -> tuple[Answer, Work]:
     answer: Answer = model.classify(features, budget=budget)
-    return answer, Work(calls=1, records=len(answer), steps=int(answer.steps.sum()))
+    return answer, Work(calls=1, records=int(np.count_nonzero(answer.reached)), steps=int(answer.steps.sum()))
 
 
 def _merge_answers(answer: Answer, rows: NDArray[np.int64], deeper: Answer) -> Answer:

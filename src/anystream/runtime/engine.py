@@ -318,15 +318,23 @@ class Engine:
         return int(min(max(_READ_SHARE * self._within_s / each_s, 1.0), self._max_records))
 
     def _finish_evicted(self, evicted: Records, now: float) -> float:
-        """Classify at budget 0, or shed, the records that the queue evicted; return the seconds that the model took."""
+        """Answer or shed the records that the queue evicted; return the seconds that the model took.
+
+        Records are classified at budget 0, but late ones only with the prior probabilities: others need the time.
+        """
         if self.queue.overflow != "answer_now":
             self._delivery.shed(evicted, f"shed: the queue of {self.queue.capacity} was full ({self.queue.overflow})")
             return 0.0
         began = self.clock.now()
-        work = self._classifier.classify_once(evicted, 0, now)
-        seconds = self.clock.now() - began
-        self.cost.update(work.records, work.steps, seconds, calls=work.calls)
-        return seconds
+        is_late = evicted.deadline < now
+        if is_late.any():
+            self._classifier.classify_once(evicted.take(is_late), 0, now)
+        if not is_late.all():
+            in_time = evicted.take(~is_late)
+            called = self.clock.now()
+            work = self._classifier.classify_once(in_time, 0, float(in_time.deadline.min()))
+            self.cost.update(work.records, work.steps, self.clock.now() - called, calls=work.calls)
+        return self.clock.now() - began
 
     def _classify_batch(self, began: float, evicted_s: float) -> tuple[BatchPlan | None, int]:
         """Classify the batch that the scheduler plans; its cost is the turn without evicted records."""
@@ -337,7 +345,8 @@ class Engine:
         )
         limit = self.learner.records_until_update(self.summary.answered)
         batch = self.queue.dequeue(plan.rows if limit is None else plan.first_rows(limit))
-        work = self._classifier.classify_planned(batch, plan.steps, plan.until)
+        work, unreached = self._classifier.classify_planned(batch, plan.steps, plan.until)
+        self.queue.enqueue(unreached)
         self.cost.update(work.records, work.steps, self.clock.now() - began - evicted_s, calls=work.calls)
         return plan, len(batch)
 

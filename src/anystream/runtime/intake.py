@@ -110,7 +110,7 @@ class Intake:
             last = [records.line[-1] if len(records) else 0, *(found.line or 0 for found in rejected[-1:])]
             self.last_line = max(self.last_line, int(max(last)))
         self._stamp(records, now)
-        return n_taken, self._queue.enqueue(records)
+        return n_taken, self._queue.enqueue(records, now)
 
     def wait(self, seconds: float) -> None:
         """Return when records can be taken, and after `seconds` at the latest."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from typing import Any, Literal, get_args
 
@@ -24,7 +25,8 @@ class RecordQueue:
         Maximum number of records in the queue.
     overflow : {"block", "answer_now", "shed_oldest", "shed_newest"}, default="block"
         The policy for more records than that. ``"block"``: they stay in the source until there are free slots
-        (back-pressure; nothing is lost). ``"answer_now"``: the newest are evicted and classified at budget 0, at once.
+        (back-pressure; nothing is lost). ``"answer_now"``: those that are late already, then the newest, are evicted
+        and answered at once: the newest at budget 0, late ones with the prior probabilities.
         ``"shed_oldest"`` and ``"shed_newest"``: the oldest, or the newest, are evicted unanswered; the engine counts
         them and sends them to the dead letters.
     """
@@ -47,13 +49,17 @@ class RecordQueue:
         """How many more records fit."""
         return self.capacity - self._length
 
-    def enqueue(self, records: Records) -> Records:
-        """Enqueue records; return those that the overflow policy evicted."""
+    def enqueue(self, records: Records, now: float = -math.inf) -> Records:
+        """Enqueue records at the instant `now`; return those that the overflow policy evicted."""
         self._insert(records)
         surplus = self._length - self.capacity
         if surplus <= 0:
             return records.take(slice(0, 0))
         by_age = np.argsort(self._column("sequence"), kind="stable")
+        if self.overflow == "answer_now":
+            n_late = min(int(np.searchsorted(self.deadlines(), now)), surplus)
+            newest = by_age[by_age >= n_late][n_late - surplus :] if n_late < surplus else by_age[:0]
+            return self.dequeue(np.concatenate([np.arange(n_late), newest]))
         return self.dequeue(by_age[:surplus] if self.overflow == "shed_oldest" else by_age[-surplus:])
 
     def deadlines(self) -> NDArray[np.float64]:

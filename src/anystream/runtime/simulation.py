@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.anytime.answer import Answer
+from anystream.anytime.answer import Answer, most_probable
 from anystream.anytime.budget import Budget
 from anystream.runtime.clock import SimulatedClock
 from anystream.runtime.contracts import AnsweredRecords, PollResult
@@ -72,7 +72,7 @@ class MachineCost:
 class SimulatedModel:
     """A model whose work takes simulated time.
 
-    Its answers are real; a time limit is turned into the steps that it would allow.
+    Its answers are real; a time limit is turned into the records and steps that it would allow.
 
     Parameters
     ----------
@@ -94,16 +94,33 @@ class SimulatedModel:
 
     def classify(self, X: NDArray[np.float64], *, budget: Budget) -> Answer:
         """Classify records, and advance the clock by the time that it would take."""
-        steps, n = budget.steps, len(X)
+        cost, steps, n = self._cost, budget.steps, len(X)
+        n_reached = n
         if budget.until is not None and n:
-            left_s = (budget.until - self._clock.now() - self._cost.call_s) / n - self._cost.record_s
-            affordable = max(int(left_s / self._cost.step_s), 0)
+            left_s = budget.until - self._clock.now() - cost.call_s
+            n_reached = max(min(int(left_s / cost.record_s), n), 1)
+            affordable = max(int((left_s / n - cost.record_s) / cost.step_s), 0)
             steps = affordable if steps is None else min(steps, affordable)
-        answer: Answer = self._model.classify(X, budget=Budget(steps=steps))
-        seconds = self._cost.call_s + n * self._cost.record_s + float(answer.steps.sum()) * self._cost.step_s
+        answer: Answer = self._model.classify(X[:n_reached], budget=Budget(steps=steps))
+        seconds = cost.call_s + n_reached * cost.record_s + float(answer.steps.sum()) * cost.step_s
         self._clock.sleep(seconds)
         answer.elapsed_s = seconds
-        return answer
+        return answer if n_reached == n else self._add_unreached(answer, n - n_reached)
+
+    def _add_unreached(self, answer: Answer, n: int) -> Answer:
+        """Return an answer with `n` more records, which were not reached."""
+        classes = self._model.classes_
+        prior = getattr(self._model, "prior_proba", lambda: np.full(len(classes), 1.0 / len(classes)))()
+        proba = np.tile(prior, (n, 1))
+        return Answer(
+            np.concatenate([answer.labels, most_probable(classes, proba)]),
+            np.concatenate([answer.proba, proba]),
+            np.concatenate([answer.steps, np.zeros(n, dtype=np.int64)]),
+            np.concatenate([answer.certified, np.zeros(n, dtype=np.bool_)]),
+            answer.elapsed_s,
+            np.arange(len(answer) + n) < len(answer),
+            confident=np.concatenate([answer.confident, np.zeros(n, dtype=np.bool_)]),
+        )
 
 
 class RepeatingSource:

@@ -19,7 +19,7 @@ from anystream.server.tensors import datatype_of
 WHOLE_INPUT = "features"
 """Name of the input that holds all features of a record, where they are all numbers."""
 DEFAULT_OUTPUTS = ("label", "probabilities")
-OUTPUTS = (*DEFAULT_OUTPUTS, "steps", "certified", "on_time", "waited_us")
+OUTPUTS = (*DEFAULT_OUTPUTS, "steps", "certified", "on_time", "waited_us", "reached")
 
 
 class Tensor(NamedTuple):
@@ -109,6 +109,8 @@ def output_values(answers: Answers, name: str) -> NDArray[Any]:
             return answers.certified
         case "on_time":
             return ~answers.late
+        case "reached":
+            return answers.reached
         case _:
             return to_us(answers.waited_s)
 
@@ -121,14 +123,15 @@ def to_us(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
 def response_parameters(answers: Answers) -> dict[str, int | bool]:
     """Return the parameters of a response; they hold for every record of it.
 
-    Of several records, ``steps`` is the smallest number, ``waited_us`` the longest time, and ``certified`` and
-    ``on_time`` tell whether all are.
+    Of several records, ``steps`` is the smallest number, ``waited_us`` the longest time, and ``certified``,
+    ``on_time`` and ``reached`` tell whether all are.
     """
     return {
         "steps": int(answers.steps.min()),
         "certified": bool(answers.certified.all()),
         "on_time": not answers.late.any(),
         "waited_us": int(to_us(answers.waited_s).max()),
+        "reached": bool(answers.reached.all()),
     }
 
 
@@ -143,6 +146,7 @@ def describe_model(model: ServedModel) -> dict[str, Any]:
         "certified": ("BOOL", [-1]),
         "on_time": ("BOOL", [-1]),
         "waited_us": ("INT64", [-1]),
+        "reached": ("BOOL", [-1]),
     }
     return {
         "name": model.loaded.name,

@@ -236,7 +236,7 @@ def _schemas() -> _Json:
         },
         "Answer": {
             "type": "object",
-            "required": ["label", "confidence", "steps", "certified", "on_time", "waited_us"],
+            "required": ["label", "confidence", "steps", "certified", "on_time", "waited_us", "reached"],
             "properties": {
                 "key": {},
                 "label": {"type": ["string", "integer", "number"]},
@@ -245,6 +245,7 @@ def _schemas() -> _Json:
                 "certified": {"type": "boolean"},
                 "on_time": {"type": "boolean"},
                 "waited_us": {"type": "integer"},
+                "reached": {"type": "boolean", "description": "False: there was no time for this record at all."},
                 "probabilities": {"type": "object"},
             },
         },

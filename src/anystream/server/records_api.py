@@ -110,6 +110,7 @@ def _answer_columns(records: Records, answers: Answers, *, proba: bool) -> dict[
         "certified": answers.certified.tolist(),
         "on_time": (~answers.late).tolist(),
         "waited_us": to_us(answers.waited_s).tolist(),
+        "reached": answers.reached.tolist(),
     }
     if proba:
         names = [str(label) for label in answers.classes.tolist()]

@@ -17,6 +17,7 @@ from anystream.runtime.schedulers.contract import (
     limit_steps,
 )
 from anystream.runtime.schedulers.early_stops import EarlyStops
+from anystream.runtime.schedulers.late_records import LateRecords, count_late
 
 _MARGIN = 1.5  # a batch may take this many times its expected time before the clock ends it, or
 _SLICE = 0.25  # this fraction of the time that its first record has left; no batch is planned to take longer
@@ -51,9 +52,12 @@ class DeadlineShare(SingleRound):
     waiting record gets at most a quarter of that, because others may come; and the queue may not fill by more than half
     at the present rate of arrivals. n is the average number of steps: answers that stop early, because no step could
     change them, leave time for the others, which may take more (`EarlyStops`). All this is computed for every batch.
-    Records that can no longer be on time do not delay the others: they are classified at budget 0 in an eighth of the
-    time, or when no other record waits, or when they fill half of the queue. The defaults of `aim` and `headroom` were
-    chosen in simulations, by ``benchmarks.runtime.share_settings``.
+
+    Records that cannot be on time any more, or only at the cost of more others (`count_late`), take no time that could
+    save others: they are classified at budget 0 when no other record waits, or in an eighth of the time while all
+    others are expected to be answered at their aim. If they fill half of the queue and there is no such time, or if the
+    queue is full, they are not reached: their answers are the prior probabilities. The defaults of `aim`
+    and `headroom` were chosen in simulations, by ``benchmarks.runtime.share_settings``.
     """
 
     def __init__(self, *, max_steps: int | None = None, aim: float = 0.5, headroom: float | None = None) -> None:
@@ -72,11 +76,12 @@ class DeadlineShare(SingleRound):
         """Return the most urgent records that can be on time, with an equal share each."""
         cost, now = context.cost, context.now
         deadlines = context.queue.deadlines()
-        n_late = int(np.searchsorted(deadlines, now + cost.call_s + cost.record_s))
-        if n_late and self._is_turn_of_late(context, n_late):
-            return self._plan_late(context, n_late)
-
+        late = count_late(context, deadlines)
+        n_late = late.count
         left_s = self._time_left(context, deadlines)[n_late:]
+        if n_late and (planned := self._plan_late(context, late, late.slack_s(left_s))) is not None:
+            return planned
+
         share = self._share(context, left_s)
         max_steps = min(self._stops.max_steps_for(share), math.inf if self.max_steps is None else self.max_steps)
         expected_steps = min(share, self._stops.mean_steps(max_steps))
@@ -101,17 +106,19 @@ class DeadlineShare(SingleRound):
         else:
             self._used = min(self._used + 0.01, _MAX_USED)
 
-    def _plan_late(self, context: SchedulerContext, n_late: int) -> BatchPlan:
-        """Return the late records, at budget 0."""
-        n = min(n_late, context.records_for(0))
+    def _plan_late(self, context: SchedulerContext, late: LateRecords, slack_s: float) -> BatchPlan | None:
+        """Return a batch of late records if it delays no other record, or if they fill the queue; else None."""
+        n = min(late.count, context.records_for(0))
         expected_s = context.cost.estimate_s(n, 0)
-        self._late_credit_s = max(self._late_credit_s - expected_s, 0.0)
-        return BatchPlan(n, 0, context.now + _MARGIN * max(context.batch_s, expected_s), expected_s)
-
-    def _is_turn_of_late(self, context: SchedulerContext, n_late: int) -> bool:
-        if n_late == len(context.queue) or n_late > context.queue.capacity // 2:
-            return True
-        return self._late_credit_s >= context.cost.estimate_s(min(n_late, context.records_for(0)), 0)
+        is_crowded = late.count > context.queue.capacity // 2
+        is_full = is_crowded and context.queue.free_slots == 0  # the source may hold others, whose time runs
+        if expected_s <= slack_s and not is_full:
+            if is_crowded or slack_s == math.inf or self._late_credit_s >= expected_s:
+                self._late_credit_s = max(self._late_credit_s - expected_s, 0.0)
+                return BatchPlan(n, 0, context.now + _MARGIN * max(context.batch_s, expected_s), expected_s)
+        elif is_crowded:  # they need their slots, and others the time: the prior probabilities, at once
+            return BatchPlan(min(late.count, context.max_records), 0, context.now)
+        return None
 
     def _time_left(self, context: SchedulerContext, deadlines: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the seconds to the aimed instant, but at least a fraction of those to the deadline."""
