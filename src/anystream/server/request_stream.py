@@ -27,7 +27,7 @@ class Answers(NamedTuple):
 
     Parameters
     ----------
-    label, proba, steps, certified, waited_s, late : arrays
+    label, proba, steps, certified, waited_s, late, confident : arrays
         See `anystream.runtime.contracts.AnsweredRecords`.
     classes : array of shape (n_classes,)
         The class of each column of `proba`.
@@ -40,6 +40,7 @@ class Answers(NamedTuple):
     certified: NDArray[np.bool_]
     waited_s: NDArray[np.float64]
     late: NDArray[np.bool_]
+    confident: NDArray[np.bool_]
 
 
 class _Part(NamedTuple):
@@ -109,7 +110,7 @@ class PendingRequest:
             "proba": np.concatenate([_widen(part, classes) for part in found]),
         } | {
             name: np.concatenate([getattr(part, name) for part in found])
-            for name in ("steps", "certified", "waited_s", "late")
+            for name in ("steps", "certified", "waited_s", "late", "confident")
         }
         return Answers(classes=classes, **{name: column[order] for name, column in columns.items()})
 
@@ -123,6 +124,7 @@ def _take(batch: AnsweredRecords, at: slice) -> Answers:
         batch.certified[at],
         batch.waited_s[at],
         batch.late[at],
+        np.zeros(len(batch.late), dtype=np.bool_)[at] if batch.confident is None else batch.confident[at],
     )
 
 
