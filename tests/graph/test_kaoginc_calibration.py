@@ -72,7 +72,7 @@ def test_the_candidate_with_the_lowest_loss_is_chosen():
     assert test.calibration(moments=False) is None
     for start in range(0, 4000, 80):
         rows = slice(start, start + 80)
-        test = test.observe(sharpness * np.log(truth[rows]), None, numbers[rows], 3)
+        test = test.observe(sharpness * np.log(truth[rows]), None, numbers[rows], n_classes=3, n_learned=10**9)
     found = test.calibration(moments=False)
     assert abs(found.log_sharpness[0] + np.log(sharpness)) <= LOG_SHARPNESS[1] - LOG_SHARPNESS[0]
     assert found.floor[0] <= FLOORS[8]

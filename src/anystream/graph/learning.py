@@ -100,7 +100,9 @@ def _test_probabilities(graph: PrincipalGraph, scores: list[Floats], batch: Batc
         by_graph = np.log(scores[views.index(graph.selection.best_graph_view)])
     by_moments = scores[-1] if views[-1].moments else None
     n_classes = len(np.union1d(graph.components.label, batch.labels))  # however many later records of a call have
-    probabilities = graph.probabilities.observe(by_graph, by_moments, batch.labels, n_classes)
+    probabilities = graph.probabilities.observe(
+        by_graph, by_moments, batch.labels, n_classes=n_classes, n_learned=graph.n_records
+    )
     return replace(graph, probabilities=probabilities)
 
 

@@ -35,7 +35,15 @@ class ProbabilityTest:
         """Return the test before the first batch."""
         return cls(np.zeros(SHAPE))
 
-    def observe(self, graph_scores: Floats, moments_scores: Floats | None, numbers: Numbers, n_classes: int) -> Self:
+    def observe(
+        self,
+        graph_scores: Floats,
+        moments_scores: Floats | None,
+        numbers: Numbers,
+        *,
+        n_classes: int,
+        n_learned: int,
+    ) -> Self:
         """Return the test after one more batch.
 
         Parameters
@@ -48,12 +56,16 @@ class ProbabilityTest:
             The class numbers of the records.
         n_classes : int
             Number of classes so far; the scores may have further columns.
+        n_learned : int
+            Number of records that were learned before. A model of few records gets better quickly, so that earlier
+            tests count by the square of the share of records that they knew.
         """
         batch = np.zeros(SHAPE)
         batch[0] = _log_losses(graph_scores, numbers, n_classes)
         if moments_scores is not None:
             batch[1] = _log_losses(moments_scores, numbers, n_classes)
-        return type(self)(DECAY * self.losses + batch)
+        growth = n_learned / (n_learned + len(numbers))
+        return type(self)(DECAY * growth**2 * self.losses + batch)
 
     def calibration(self, *, moments: bool) -> Calibration | None:
         """Return the candidate with the lowest loss, for the same map after any number of steps; None before a test.
