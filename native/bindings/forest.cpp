@@ -21,7 +21,8 @@ namespace {
 using namespace anystream::forest;
 using SharedForest = std::shared_ptr<const Forest>;
 
-constexpr QuerySettings kSettings;
+constexpr QuerySettings kSettings, kSharedOrder{.shared_order = true};
+constexpr std::size_t kShared = 16;  // records that read a tree together
 
 template <typename T>
 [[nodiscard]] std::span<const T> array_of(const nb::dict& arrays, const char* name) {
@@ -166,6 +167,8 @@ void bind_batches(nb::class_<DecisionForestHandle>& bound) {
                     read_all_trees(*forest, batch.records, threads, out);
                 else if (!limits.interruptible())
                     read_by_steps(*forest, batch.records, limits.steps, threads, out);
+                else if (forest->suffices(limits.steps) && batch.size() >= kShared)
+                    answer_batch(Batch<Query>{*forest, kSharedOrder, batch.records}, limits, threads, out);
                 else
                     answer_batch(batch, limits, threads, out);
             },

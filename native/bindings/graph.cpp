@@ -184,11 +184,12 @@ void bind_single_records(nb::class_<GraphHandle>& bound) {
             "x"_a.noconvert(), "steps"_a, "The number of one record's likeliest class.")
         .def(
             "proba_one",
-            [](const GraphHandle& h, Vector<double> x, std::int64_t steps) {
+            [](const GraphHandle& h, Vector<double> x, std::int64_t steps, const Calibration* calibration) {
                 const Graph& graph = *h.graph();
-                return posterior_of(classify_one<Query>(graph, kSettings, checked_record(graph, x), steps), graph);
+                Query& query = classify_one<Query>(graph, kSettings, checked_record(graph, x), steps);
+                return posterior_of(query, graph, calibration);
             },
-            "x"_a.noconvert(), "steps"_a, "One record's probabilities.");
+            "x"_a.noconvert(), "steps"_a, "calibration"_a.none() = nb::none(), "One record's probabilities.");
 }
 
 void bind_batches(nb::class_<GraphHandle>& bound) {
@@ -197,27 +198,29 @@ void bind_batches(nb::class_<GraphHandle>& bound) {
             "answer",
             [](const GraphHandle& h, Matrix<double> records, std::int64_t steps, std::int64_t nanoseconds,
                const StopFlag* stop, int threads, OutMatrix<double> proba, OutVector<std::int64_t> taken,
-               OutVector<std::uint8_t> marks) {
+               OutVector<std::uint8_t> marks, const Calibration* calibration) {
                 const Limits limits = make_limits(steps, nanoseconds, stop);
                 const SharedGraph graph = h.graph();
-                const Batch<Query> batch{*graph, kSettings, checked_records(*graph, records)};
+                const Batch<Query> batch{*graph, kSettings, checked_records(*graph, records), calibration};
                 const AnswerRows out = checked_answers(batch.size(), batch.classes(), proba, taken, marks);
                 const nb::gil_scoped_release unlocked;
                 answer_batch(batch, limits, threads, out);
             },
             "records"_a.noconvert(), "steps"_a, "nanoseconds"_a, "stop"_a.none(), "threads"_a, "proba"_a.noconvert(),
-            "taken"_a.noconvert(), "marks"_a.noconvert(), "Classify every record within the limits.")
+            "taken"_a.noconvert(), "marks"_a.noconvert(), "calibration"_a.none() = nb::none(),
+            "Classify every record within the limits.")
         .def(
             "answer_in_stages",
             [](const GraphHandle& h, Matrix<double> records, Vector<std::int64_t> stages, int threads,
-               OutVector<double> out) {
+               OutVector<double> out, const Calibration* calibration) {
                 const SharedGraph graph = h.graph();
-                const Batch<Query> batch{*graph, kSettings, checked_records(*graph, records)};
+                const Batch<Query> batch{*graph, kSettings, checked_records(*graph, records), calibration};
                 require_equal("length of out", out.size(), batch.size() * stages.size() * batch.classes());
                 const nb::gil_scoped_release unlocked;
                 answer_batch_in_stages(batch, as_span(stages), threads, as_span(out));
             },
             "records"_a.noconvert(), "stages"_a.noconvert(), "threads"_a, "out"_a.noconvert(),
+            "calibration"_a.none() = nb::none(),
             "Probabilities after each of the ascending numbers of steps: (records, stages, classes).");
 }
 

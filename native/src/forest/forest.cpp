@@ -65,7 +65,7 @@ Forest::Forest(const EnsembleView& ensemble, const ReadingView& reading)
                 weight += ensemble.value[static_cast<std::size_t>(root) * ensemble.width + j];
         }
     copy_rules(ensemble, reading);
-    if (expected_.empty()) find_sequence();
+    find_sequence();
     require_intact(stop_margin_.empty() || reads_whole_trees() || split_trees_ == 0, "the stop",
                    "the order does not read whole trees");
     add_start(ensemble);

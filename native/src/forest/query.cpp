@@ -27,7 +27,7 @@ constexpr std::int64_t kWorthwhile = 64;  // steps: some of those trees fit into
 }
 }  // namespace
 
-void Query::open(const Forest& forest, const QuerySettings&, std::span<const double> x) {
+void Query::open(const Forest& forest, const QuerySettings& settings, std::span<const double> x) {
     record_.assign(x.begin(), x.end());
     x_.assign(std::max<std::size_t>(x.size(), 1), 0.0);
     forest.encode(x, x_.data());
@@ -44,7 +44,8 @@ void Query::open(const Forest& forest, const QuerySettings&, std::span<const dou
     }
     tallies_.assign(forest.start_tallies().begin(), forest.start_tallies().end());
     weight_ = forest.start_weight();
-    if (!forest.expected().empty()) {
+    own_order_ = !forest.expected().empty() && !(settings.shared_order && forest.has_shared_order());
+    if (own_order_) {
         begun_of_.assign(forest.outputs(), 0);
         above_.resize(forest.outputs());
         for (std::size_t k = 0; k < above_.size(); ++k) set_above(forest, k);
@@ -79,7 +80,7 @@ std::int64_t Query::walk(const Forest& forest, std::int64_t steps, StopWatch* wa
 }
 
 void Query::walk_trees(const Forest& forest, std::int64_t end, StopWatch* watch, bool checks) {
-    const auto sequence = forest.sequence();
+    const auto sequence = own_order_ ? std::span<const std::int32_t>() : forest.sequence();
     std::array<std::int32_t, kAhead> leaves{};
     while (steps_ < end && open_trees_ > 0 && !over() && (watch == nullptr || !watch->due())) {
         if (tree_ < 0 && slot_ + kAhead <= sequence.size() && end - steps_ >= kWorthwhile) {
@@ -101,7 +102,7 @@ void Query::walk_trees(const Forest& forest, std::int64_t end, StopWatch* watch,
 }
 
 std::size_t Query::next_tree(const Forest& forest) noexcept {
-    if (forest.expected().empty()) return static_cast<std::size_t>(forest.sequence()[slot_++]);
+    if (!own_order_) return static_cast<std::size_t>(forest.sequence()[slot_++]);
     for (;;) {  // the class that is furthest above what the winner has by then
         const std::size_t best = first_maximum(above_);
         const auto trees = forest.trees_of(best);
@@ -166,7 +167,7 @@ inline void Query::finish(const Forest& forest, std::size_t tree, std::int32_t l
     --open_trees_;
     forest.add_leaf(tree, leaf, tallies_.data());
     weight_ += forest.weight(tree);
-    if (!forest.expected().empty()) set_above(forest, forest.output_of(tree));
+    if (own_order_) set_above(forest, forest.output_of(tree));
 }
 
 inline void Query::check(const Forest& forest) {
@@ -250,7 +251,7 @@ void Query::read_trees_together(const Forest& forest, std::span<Query> queries, 
         else
             x.insert(x.end(), query.x_.begin(), query.x_.end());
     }
-    const bool same_tree = forest.expected().empty();
+    const bool same_tree = active.empty() || !active.front()->own_order_;
     std::array<std::int32_t, kGroup> roots{}, leaves{};
     while (!active.empty())
         for (std::size_t end = active.size(); end > 0;) {  // backward: queries that are over give way to the last one

@@ -92,6 +92,10 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Whether records may hold missing values (NaN)."""
         return True
 
+    def marks_confident(self) -> bool:
+        """Whether answers may be marked as `Answer.confident`; sinks with fixed columns then have one for it."""
+        return False
+
     def prior_proba(self) -> NDArray[np.float64]:
         """Return the probabilities of the classes for a record that a deadline did not let the classifier reach.
 

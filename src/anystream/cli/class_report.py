@@ -30,12 +30,16 @@ class ClassReport:
         Number of records by label (row) and answer (column).
     log_loss : float
         Mean of -log of the probability of the right class, over the records whose class the model knows.
+    certified, confident : float
+        Shares of the answers that no further step can change, and of those that a test of the classifier ended.
     """
 
     budget: int
     classes: list[Any]
     confusion: NDArray[np.int64]
     log_loss: float
+    certified: float = 0.0
+    confident: float = 0.0
 
     @classmethod
     def measure(cls, classifier: Any, features: NDArray[np.float64], labels: list[Any], budget: int) -> ClassReport:
@@ -46,7 +50,7 @@ class ClassReport:
         numbers = {label: number for number, label in enumerate(classes)}
         truth = np.array([numbers[label] for label in labels])
         confusion = np.zeros((len(classes), len(classes)), dtype=np.int64)
-        loss, n_known = 0.0, 0
+        loss, n_known, n_certified, n_confident = 0.0, 0, 0, 0
         for first in range(0, len(truth), _BATCH):
             rows = slice(first, first + _BATCH)
             answer = classifier.classify(features[rows], budget=budget)
@@ -56,7 +60,16 @@ class ClassReport:
             right = answer.proba[in_model, truth[rows][in_model]]
             loss -= float(np.log(np.maximum(right, np.finfo(np.float64).eps)).sum())
             n_known += len(in_model)
-        return cls(budget=budget, classes=classes, confusion=confusion, log_loss=loss / max(n_known, 1))
+            n_certified += int(np.count_nonzero(answer.certified))
+            n_confident += int(np.count_nonzero(answer.confident))
+        return cls(
+            budget=budget,
+            classes=classes,
+            confusion=confusion,
+            log_loss=loss / max(n_known, 1),
+            certified=n_certified / max(len(truth), 1),
+            confident=n_confident / max(len(truth), 1),
+        )
 
     def by_class(self) -> list[dict[str, Any]]:
         """Return support, recall and precision of each class; None where there is nothing to divide by."""
@@ -71,11 +84,18 @@ class ClassReport:
             for i, label in enumerate(self.classes)
         ]
 
+    def describe_marks(self) -> str:
+        """Return the shares of certified and confident answers in words; the latter only if there are some."""
+        confident = f", {self.confident:.1%} confident" if self.confident else ""
+        return f"{self.certified:.1%} certified{confident}"
+
     def to_json(self) -> dict[str, Any]:
         """Return all figures as JSON can hold them."""
         return {
             "budget": self.budget,
             "log_loss": self.log_loss,
+            "certified": self.certified,
+            "confident": self.confident,
             "classes": self.by_class(),
             "confusion": self.confusion.tolist(),
         }

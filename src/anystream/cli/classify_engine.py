@@ -119,7 +119,13 @@ def _open_sink(run: ClassifyRun, source: Source, *, resume: bool, append: bool) 
     options, schema = run.options, run.schema
     if not is_address(options.output_path):
         return open_sink(
-            options.output_path, options.output_format, schema, proba=options.proba, resume=resume, append=append
+            options.output_path,
+            options.output_format,
+            schema,
+            proba=options.proba,
+            resume=resume,
+            append=append,
+            confident=run.classifier.marks_confident(),
         )
     return open_broker_sink(
         options.output_path,

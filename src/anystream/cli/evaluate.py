@@ -124,7 +124,7 @@ def evaluate(options: EvaluateOptions) -> None:
         print_json(figures | {"unknown": n_unknown} | report.to_json())
         return
     typer.echo(f"{curve.n_records} records of {visible(options.data)}\n{curve}")
-    typer.echo(f"log loss {report.log_loss:.4f} at {report.budget} steps")
+    typer.echo(f"log loss {report.log_loss:.4f} at {report.budget} steps, {report.describe_marks()}")
     if n_unknown:
         typer.echo(describe_unknown(n_unknown, first_unknown))
     out = console()

@@ -20,12 +20,15 @@ class AnswerLines(ABC):
 
     Parameters
     ----------
-    proba, unknown, keep
+    proba, unknown, keep, confident
         See `anystream.connectors.file_sink.JsonLinesSink`.
     """
 
-    def __init__(self, *, proba: bool = False, unknown: bool = False, keep: Sequence[str] = ()) -> None:
+    def __init__(
+        self, *, proba: bool = False, unknown: bool = False, keep: Sequence[str] = (), confident: bool = False
+    ) -> None:
         self._proba = proba
+        self._confident = confident
         self._unknown = unknown
         self._keep = name_kept(keep)
         self._classes: NDArray[Any] | None = None
@@ -81,10 +84,11 @@ class JsonAnswerLines(AnswerLines):
                 f'{line[:-2]}, "unknown": {"true" if mark else "false"}}}\n' if mark or self._unknown else line
                 for line, mark in zip(lines, marks.tolist(), strict=True)
             ]
-        if answers.confident is not None and answers.confident.any():
+        if self._confident or (answers.confident is not None and answers.confident.any()):
+            marks = np.zeros(len(lines), dtype=np.bool_) if answers.confident is None else answers.confident
             lines = [
-                f'{line[:-2]}, "confident": true}}\n' if mark else line
-                for line, mark in zip(lines, answers.confident.tolist(), strict=True)
+                f'{line[:-2]}, "confident": {"true" if mark else "false"}}}\n' if mark or self._confident else line
+                for line, mark in zip(lines, marks.tolist(), strict=True)
             ]
         if answers.reached is not None and not answers.reached.all():
             lines = [

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anystream.anytime.errors import RecordError
 from anystream.connectors.answer_lines import name_kept
@@ -144,11 +145,21 @@ class ParquetSink:
         Add a column that tells whether something in the record was unknown.
     keep : sequence of str
         Names of the cells that records carry into their answers; they are written as texts.
+    confident : bool, default=False
+        Add a column that tells whether a test of the classifier ended the work without a certificate.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, unknown: bool = False, keep: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        unknown: bool = False,
+        keep: Sequence[str] = (),
+        confident: bool = False,
+    ) -> None:
         self._path = Path(path)
         self._unknown = unknown
+        self._confident = confident
         self._keep = name_kept(keep)
         self._writer: Any = None
         self._key_type: Any = None
@@ -173,6 +184,7 @@ class ParquetSink:
                     "reached": np.ones(len(keys), dtype=np.bool_) if answers.reached is None else answers.reached,
                 }
                 | ({"unknown": answers.unknown} if self._unknown else {})
+                | ({"confident": _marks(answers)} if self._confident else {})
                 | self._kept_columns(answers)
             )
             table = table if self._writer is None else table.cast(self._writer.schema)
@@ -209,6 +221,10 @@ class ParquetSink:
         """Write the end of the file and close it."""
         if self._writer is not None:
             self._writer.close()
+
+
+def _marks(answers: AnsweredRecords) -> NDArray[np.bool_]:
+    return np.zeros(len(answers.key), dtype=np.bool_) if answers.confident is None else answers.confident
 
 
 def read_arrow_chunks(path: str | os.PathLike[str]) -> Iterator[tuple[dict[str, list[Any]], range]]:

@@ -126,18 +126,30 @@ def open_source(
 
 
 def open_sink(
-    path: str, chosen: str | None, schema: Schema, *, proba: bool, resume: bool, append: bool = False
+    path: str,
+    chosen: str | None,
+    schema: Schema,
+    *,
+    proba: bool,
+    resume: bool,
+    append: bool = False,
+    confident: bool = False,
 ) -> Sink:
-    """Return a sink for answers; `resume` keeps what the file contains, `append` keeps it for good."""
+    """Return a sink for answers; `resume` keeps what the file contains, `append` keeps it for good.
+
+    `confident` adds the mark of answers that a test ended to every answer.
+    """
     file_format = choose_output_format(path, chosen)
     unknown = schema.has_categories and schema.unknown == "missing"
     if file_format == "arrow":
         from anystream.connectors.arrow import ParquetSink
 
-        return ParquetSink(path, unknown=unknown, keep=schema.keep)
+        return ParquetSink(path, unknown=unknown, keep=schema.keep, confident=confident)
     if file_format == "jsonl":
         return JsonLinesSink(path, proba=proba, keep=schema.keep, resume=resume, append=append)
-    return CsvSink(path, proba=proba, unknown=unknown, keep=schema.keep, resume=resume, append=append)
+    return CsvSink(
+        path, proba=proba, unknown=unknown, keep=schema.keep, confident=confident, resume=resume, append=append
+    )
 
 
 def _check_format(chosen: str | None) -> str | None:

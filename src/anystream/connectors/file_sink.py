@@ -128,11 +128,12 @@ class _AnswerFile(AnswerLines, _LineFile):
         proba: bool = False,
         unknown: bool = False,
         keep: Sequence[str] = (),
+        confident: bool = False,
         resume: bool = False,
         append: bool = False,
     ) -> None:
         _LineFile.__init__(self, path, resume=resume, append=append)
-        AnswerLines.__init__(self, proba=proba, unknown=unknown, keep=keep)
+        AnswerLines.__init__(self, proba=proba, unknown=unknown, keep=keep, confident=confident)
 
     def write(self, answers: AnsweredRecords) -> None:
         """Append the answers."""
@@ -156,6 +157,9 @@ class JsonLinesSink(JsonAnswerLines, _AnswerFile):
         cannot.
     keep : sequence of str
         Names of the cells that records carry into their answers (`Schema.keep`).
+    confident : bool, default=False
+        Mark every answer by whether a test of the classifier ended it without a certificate; by default only where that
+        is so, which CSV cannot.
     resume : bool, default=False
         Keep the content of the file; a checkpoint truncates it to its mark.
     append : bool, default=False
@@ -178,6 +182,7 @@ class CsvSink(_AnswerFile):
             if self._proba:
                 names += [self.format_value(f"proba_{label}") for label in answers.classes.tolist()]
             names += ["unknown"] if self._unknown else []
+            names += ["confident"] if self._confident else []
             names += map(self.format_value, self._keep)
             self._write((",".join(names) + "\n").encode())
         super().write(answers)
@@ -205,6 +210,9 @@ class CsvSink(_AnswerFile):
             ]
         if self._unknown:
             marks = np.zeros(len(lines), dtype=np.bool_) if answers.unknown is None else answers.unknown
+            lines = [f"{line[:-1]},{int(mark)}\n" for line, mark in zip(lines, marks.tolist(), strict=True)]
+        if self._confident:
+            marks = np.zeros(len(lines), dtype=np.bool_) if answers.confident is None else answers.confident
             lines = [f"{line[:-1]},{int(mark)}\n" for line, mark in zip(lines, marks.tolist(), strict=True)]
         if self._keep and answers.kept is not None:
             lines = [

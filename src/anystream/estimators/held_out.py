@@ -11,7 +11,8 @@ from anystream.estimators.calibration import Calibration, fit_calibration
 
 MIN_RECORDS = 117
 """Minimum number of training records to hold some out: a quarter of them is about 30."""
-_MAX_HELD_OUT = 2000  # records that a calibration is fitted to
+MAX_HELD_OUT = 2000
+"""Maximum number of records that a calibration is fitted to."""
 _MAX_SCORES = 4_000_000  # records x stages x classes that are held at once
 
 StagedProba = Callable[[NDArray[np.int64], NDArray[np.int64]], Iterable[NDArray[np.float64]]]
@@ -59,6 +60,7 @@ def calibrate_on_quarter(
     seed: int,
     stages: NDArray[np.int64],
     staged_proba: StagedProba,
+    max_held_out: int = MAX_HELD_OUT,
 ) -> Calibration | None:
     """Return the calibration on a quarter of the records, classified by a model of the others.
 
@@ -72,10 +74,12 @@ def calibrate_on_quarter(
         Ascending numbers of steps.
     staged_proba : callable
         Classifies the held-out records.
+    max_held_out : int, default=2000
+        Maximum number of records to classify.
     """
     if len(numbers) < MIN_RECORDS or (numbers == numbers[0]).all():
         return None
-    n_held_out = max(1, min(_MAX_HELD_OUT, _MAX_SCORES // (len(stages) * (int(numbers.max()) + 1))))
+    n_held_out = max(1, min(max_held_out, _MAX_SCORES // (len(stages) * (int(numbers.max()) + 1))))
     held_out = np.sort(split_in_quarters(records, numbers, seed)[0][:n_held_out])
     with np.errstate(divide="ignore"):
         log_scores = [np.log(proba) for proba in staged_proba(held_out, stages)]

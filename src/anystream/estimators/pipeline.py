@@ -154,6 +154,10 @@ class AnytimePipeline(AnytimeClassifier):
         """Whether the transformers or the classifier accept missing values."""
         return bool(self.pipeline.__sklearn_tags__().input_tags.allow_nan)
 
+    def marks_confident(self) -> bool:
+        """Whether the classifier marks answers as confident."""
+        return _last_step(self.pipeline).marks_confident()
+
     def __sklearn_is_fitted__(self) -> bool:
         """Whether `fit` was called."""
         return hasattr(self, "pipeline_")

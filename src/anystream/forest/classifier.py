@@ -285,6 +285,10 @@ class AnytimeForestClassifier(MergeableMixin, SaveableMixin, TrainedClassifier, 
         check_int("budget", self.budget)
         self._recipe()
 
+    def marks_confident(self) -> bool:
+        """Whether a lead may end the work."""
+        return self.confidence is not None
+
     def _recipe(self) -> ForestRecipe:
         return ForestRecipe.resolve(
             base=self.base,

@@ -15,6 +15,7 @@ from anystream.graph.change import MAX_RECENT_ERRORS, Balance
 from anystream.graph.components import Components
 from anystream.graph.metric import Metric
 from anystream.graph.principal import PrincipalGraph
+from anystream.graph.probability_test import SHAPE, ProbabilityTest
 from anystream.graph.recipe import StreamRecipe
 from anystream.graph.views import ViewSelection
 from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays
@@ -39,6 +40,7 @@ _STREAM_SPECS = {
     "metric_origin": ArraySpec("float64", ("d",)),
     "metric_relief": ArraySpec("float64", ("d",), finite=True),
     "view_errors": ArraySpec("float64", ("views",), low=0.0, finite=True),
+    "candidate_losses": ArraySpec("float64", SHAPE, low=0.0, finite=True),
     "recent_errors": ArraySpec("float64", ("recent",), low=0.0, high=1.0),
     "balances": ArraySpec("float64", (2, 2), finite=True),
     "counted": ArraySpec("int64", (3,), low=0, high=_MAX_NUMBER),
@@ -66,6 +68,7 @@ def dump_stream(principal: PrincipalGraph, open_batch: Batch) -> dict[str, NDArr
         "open_labels": open_batch.labels,
         **{f"metric_{name}": getattr(principal.metric, name) for name in Metric.__slots__},
         "view_errors": principal.selection.errors,
+        "candidate_losses": principal.probabilities.losses,
         "recent_errors": np.array(principal.recent_errors, dtype=np.float64),
         "balances": np.array(balances),
         "counted": np.array([principal.n_batches, principal.n_records, principal.n_classified], dtype=np.int64),
@@ -91,6 +94,7 @@ def read_stream(file: ModelFile, n_features: int, n_classes: int, recipe: Stream
         _restore_components(file, arrays),
         Metric(*(np.array(arrays[f"metric_{name}"]) for name in Metric.__slots__)),
         ViewSelection(recipe.views, np.array(arrays["view_errors"])),
+        ProbabilityTest(np.array(arrays["candidate_losses"])),
         tuple(arrays["recent_errors"].tolist()),
         transferred,
         older,

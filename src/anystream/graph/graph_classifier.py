@@ -41,23 +41,29 @@ class GraphClassifier(MergeableMixin, SaveableMixin, TrainedClassifier, abstract
     def rebuild_graph(self) -> None:
         """Set `graph_` and the other derived attributes from what was learned."""
 
+    def native_calibration(self) -> _native.Calibration | None:
+        """Return how probabilities are calibrated; None: raw."""
+        return None
+
     # -- classifying -------------------------------------------------------------------------------------------------
 
     def classify_records(self, records: NDArray[np.float64], budget: Budget) -> BatchResult:
         """Classify in one native call on all threads."""
         graph = self.graph_
-        fill = partial(graph.answer, records, *budget.limits(), resolve_threads(self.n_jobs))
+        threads, calibration = resolve_threads(self.n_jobs), self.native_calibration()
+        fill = partial(graph.answer, records, *budget.limits(), threads, calibration=calibration)
         return fill_batch(len(records), graph.classes, fill)
 
     def staged_proba(self, records: NDArray[np.float64], stages: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
         """Classify in one native call that keeps the probabilities of every stage."""
         graph = self.graph_
-        fill = partial(graph.answer_in_stages, records, stages, resolve_threads(self.n_jobs))
+        threads, calibration = resolve_threads(self.n_jobs), self.native_calibration()
+        fill = partial(graph.answer_in_stages, records, stages, threads, calibration=calibration)
         return fill_stages(len(records), len(stages), graph.classes, fill)
 
     def open_query(self, record: NDArray[np.float64]) -> Query:
         """Open a native query."""
-        return GraphQuery(self.classes_, self.graph_.query(record))
+        return GraphQuery(self.classes_, self.graph_.query(record), self.native_calibration())
 
     def resume_query(self, state: Any) -> Query:
         """Open a native query and repeat its steps."""
@@ -65,7 +71,7 @@ class GraphClassifier(MergeableMixin, SaveableMixin, TrainedClassifier, abstract
         native = self.graph_.query(record)
         if native.refine(steps) != steps:
             raise ValueError(f"not the state of a query of this model: it has {steps} steps, the graph allows fewer")
-        return GraphQuery(self.classes_, native)
+        return GraphQuery(self.classes_, native, self.native_calibration())
 
     # -- copies ------------------------------------------------------------------------------------------------------
 

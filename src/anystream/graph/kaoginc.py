@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from anystream import _native
+from anystream.estimators.calibration import Calibration, native_calibration
 from anystream.estimators.classifier import IncrementalClassifier
 from anystream.estimators.draft import draft_of
 from anystream.estimators.labels import class_shares
+from anystream.estimators.parameters import check_bool
 from anystream.estimators.saving import ModelState
 from anystream.graph.batch import Batch
 from anystream.graph.file import dump_stream, name_damaged_file, read_stream
@@ -70,6 +73,10 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
     tau_counts : {"learned", "classified"}, default="learned"
         Which records count for tau: labelled ones, each before it is learned, or, as printed in [1]_, those that were
         classified. Classifying never changes a model: `note_classified` tells it about them.
+    calibrate : bool, default=True
+        Whether probabilities are calibrated: by the power and the floor with the lowest log loss on recent batches,
+        each tested before it was learned. The order of the classes stays the same. False: shares of the neighbourhood,
+        as in [1]_.
     budget : int, default=4096
         Steps per record for calls without a budget of their own. A step compares one vertex.
     n_jobs : int, optional
@@ -88,6 +95,8 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
     view_ : anystream.graph.views.View
         The candidate that classifies at present: the one with the lowest error on recent batches, each tested before it
         was learned.
+    calibration_ : anystream.estimators.calibration.Calibration or None
+        The calibration of that view; None before the first batch was tested.
 
     See Also
     --------
@@ -128,11 +137,12 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
     """
 
     kind: ClassVar[str] = "kaoginc"
-    file_version: ClassVar[int] = 3
-    derived_attributes: ClassVar[tuple[str, ...]] = ("graph_", "_index")
+    file_version: ClassVar[int] = 4
+    derived_attributes: ClassVar[tuple[str, ...]] = ("graph_", "calibration_", "_index")
 
     principal_: PrincipalGraph
     open_batch_: Batch
+    calibration_: Calibration | None
     _index: PrincipalIndex | None  # of `principal_`; None before the first record
 
     def __init__(
@@ -150,6 +160,7 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
         pruning: str | None = None,
         tau: int | None = None,
         tau_counts: str = "learned",
+        calibrate: bool = True,
         budget: int = 4096,
         n_jobs: int | None = None,
     ) -> None:
@@ -165,6 +176,7 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
         self.pruning = pruning
         self.tau = tau
         self.tau_counts = tau_counts
+        self.calibrate = calibrate
         self.budget = budget
         self.n_jobs = n_jobs
 
@@ -190,6 +202,7 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
             "pruning": "repeated",
             "tau": 300,
             "tau_counts": "classified",
+            "calibrate": False,
         }
         return cls(**(published | changes))
 
@@ -198,6 +211,10 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
         """The view that classifies at present."""
         return self.principal_.selection.best
 
+    def native_calibration(self) -> _native.Calibration | None:
+        """Return the calibration if probabilities are calibrated."""
+        return native_calibration(self.calibration_ if self.calibrate else None)
+
     @property
     def memory_bytes_(self) -> int:
         """Bytes that the model holds in memory."""
@@ -205,6 +222,7 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
 
     def check_parameters(self) -> None:
         """Raise ValueError if a constructor parameter is invalid."""
+        check_bool("calibrate", self.calibrate)
         self._recipe()
 
     def _recipe(self) -> StreamRecipe:
@@ -231,7 +249,7 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
         """Start an empty principal graph and an empty open batch."""
         self.principal_ = PrincipalGraph.empty(n_features, self._recipe().views)
         self.open_batch_ = Batch.empty(n_features)
-        self._index = None
+        self.calibration_ = self._index = None
 
     def learn_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Add the records to the open batch, and learn it whenever it is full."""
@@ -245,6 +263,8 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
         graph = index.with_open_batch(rest, principal, recipe)
         self.principal_, self.open_batch_, self._index = principal, rest, index
         self.graph_ = graph
+        if full:
+            self.calibration_ = _calibration_of(principal)
 
     def note_classified(self, X: ArrayLike) -> Self:
         """Count records as classified: components that none of the last `tau` of them used are dropped.
@@ -285,6 +305,7 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
             raise ValueError("the models choose among different views; merge models with the same parameters")
         self.reset(self.n_features_in_)
         self.principal_ = merge_graphs([model.principal_ for model in models], class_maps, recipe)
+        self.calibration_ = _calibration_of(self.principal_)
         batches = [model.open_batch_ for model in models]
         points = np.concatenate([batch.points for batch in batches])
         numbers = [class_map[batch.labels] for class_map, batch in zip(class_maps, batches, strict=True)]
@@ -295,6 +316,7 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
         recipe = self._recipe()
         self._index = PrincipalIndex.build(self.principal_, self.open_batch_.n_classes, recipe)
         self.graph_ = self._index.with_open_batch(self.open_batch_, self.principal_, recipe)
+        self.calibration_ = _calibration_of(self.principal_)
 
     # -- single records ----------------------------------------------------------------------------------------------
 
@@ -304,7 +326,7 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
 
     def proba_one(self, record: NDArray[np.float64]) -> list[float]:
         """Return probabilities without the cost of a batch."""
-        return self.graph_.proba_one(record, self.budget)
+        return self.graph_.proba_one(record, self.budget, self.native_calibration())
 
     def prior_proba(self) -> NDArray[np.float64]:
         """Return the shares of the classes among the vertices."""
@@ -329,3 +351,8 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
         self.principal_, self.open_batch_ = read_stream(file, self.n_features_in_, len(self.classes_), self._recipe())
         with name_damaged_file(file):
             self.rebuild_graph()
+
+
+def _calibration_of(principal: PrincipalGraph) -> Calibration | None:
+    """Return the calibration of the view that classifies."""
+    return principal.probabilities.calibration(moments=principal.selection.best.moments)

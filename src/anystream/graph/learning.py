@@ -54,7 +54,9 @@ def learn_batch(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> Pr
 
 def _revise(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> PrincipalGraph:
     """Return the graph with the errors of the batch counted, and without the components that it shows to be wrong."""
-    correct = _correct_by_view(graph, batch, recipe)
+    scores = _scores_by_view(graph, batch, recipe)
+    correct = np.array([found.argmax(axis=1) == batch.labels for found in scores])
+    graph = _test_probabilities(graph, scores, batch)
     error = 1.0 - float(correct[graph.selection.best_index].mean())
     recent_errors = graph.recent_errors
     graph = replace(graph, selection=graph.selection.observe(1.0 - correct.mean(axis=1)))
@@ -76,22 +78,32 @@ def _revise(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> Princi
 # -- testing on a batch ----------------------------------------------------------------------------------------------
 
 
-def _correct_by_view(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> Mask:
-    """Return which records each view classifies correctly, as an array of shape (n_views, n_records)."""
-    components, correct = graph.components, []
+def _scores_by_view(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> list[Floats]:
+    """Return the scores of the classes in each view: numerators of Eq. 1, and log probabilities by the moments."""
+    components = graph.components
     n = components.n_vertices
     graph_views = [view for view in graph.selection.views if not view.moments]
     nearest = {
         weighted: _find_nearest_for_views(graph, batch, recipe, [v for v in graph_views if v.weighted == weighted])
         for weighted in {view.weighted for view in graph_views}
     }
-    for view in graph_views:
-        scores = components.class_scores(nearest[view.weighted], view.min_k(n), batch.n_classes)
-        correct.append(scores.argmax(axis=1) == batch.labels)
+    scores = [components.class_scores(nearest[view.weighted], view.min_k(n), batch.n_classes) for view in graph_views]
     if len(graph_views) < len(graph.selection.views):
-        log_joint = graph.moments(batch.n_classes).log_joint(batch.points)
-        correct.append(log_joint.argmax(axis=1) == batch.labels)
-    return np.array(correct)
+        scores.append(graph.moments(batch.n_classes).log_joint(batch.points))
+    return scores
+
+
+def _test_probabilities(graph: PrincipalGraph, scores: list[Floats], batch: Batch) -> PrincipalGraph:
+    """Return the graph with the losses of the batch counted, by its best view and by the moments."""
+    views = graph.selection.views
+    with np.errstate(divide="ignore"):
+        by_graph = np.log(scores[views.index(graph.selection.best_graph_view)])
+    by_moments = scores[-1] if views[-1].moments else None
+    n_classes = len(np.union1d(graph.components.label, batch.labels))  # however many later records of a call have
+    probabilities = graph.probabilities.observe(
+        by_graph, by_moments, batch.labels, n_classes=n_classes, n_learned=graph.n_records
+    )
+    return replace(graph, probabilities=probabilities)
 
 
 def _find_nearest_for_views(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe, views: list[View]) -> Counts:

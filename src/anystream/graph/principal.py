@@ -13,6 +13,7 @@ from anystream.graph.change import NO_BALANCE, Balance
 from anystream.graph.components import Components, build_components
 from anystream.graph.metric import Metric
 from anystream.graph.moments import Moments
+from anystream.graph.probability_test import ProbabilityTest
 from anystream.graph.recipe import StreamRecipe
 from anystream.graph.views import View, ViewSelection
 
@@ -32,6 +33,8 @@ class PrincipalGraph:
         Scales and weights of the features.
     selection : ViewSelection
         The errors of the views.
+    probabilities : ProbabilityTest
+        The losses of the candidates for a calibration.
     recent_errors : tuple of float
         The errors of the batches since the last change, at most 20.
     transferred, older : Balance
@@ -45,6 +48,7 @@ class PrincipalGraph:
     components: Components
     metric: Metric
     selection: ViewSelection
+    probabilities: ProbabilityTest
     recent_errors: tuple[float, ...] = ()
     transferred: Balance = NO_BALANCE
     older: Balance = NO_BALANCE
@@ -55,7 +59,8 @@ class PrincipalGraph:
     @classmethod
     def empty(cls, n_features: int, views: tuple[View, ...]) -> PrincipalGraph:
         """Return the graph before the first batch."""
-        return cls(Components.empty(n_features), Metric.empty(n_features), ViewSelection.start(views))
+        components, metric = Components.empty(n_features), Metric.empty(n_features)
+        return cls(components, metric, ViewSelection.start(views), ProbabilityTest.start())
 
     def n_counted(self, recipe: StreamRecipe) -> int:
         """Return the number of records so far of those that count for tau."""
@@ -134,6 +139,7 @@ def merge_graphs(
         components.sort_by_batch().limit_vertices(recipe.max_vertices),
         metric,
         ViewSelection(recipe.views, errors),
+        ProbabilityTest(np.sum([graph.probabilities.losses for graph in graphs], axis=0)),
         n_batches=n_batches,
         n_records=max(graph.n_records for graph in graphs),
         n_classified=max(graph.n_classified for graph in graphs),

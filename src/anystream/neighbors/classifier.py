@@ -83,8 +83,8 @@ class AnytimeNeighborsClassifier(MergeableMixin, SaveableMixin, IncrementalClass
         of a quarter of the records, which the others in their order classify. The order of the classes stays. False
         keeps the raw shares of votes; so does a model that starts with `partial_fit` or has fewer than 117 records. It
         may be changed by `set_params` after `fit`. With ``k=1`` all records have the same confidence after the same
-        number of steps: how often labels are right then. It takes as long as classifying that quarter, 2,000 records at
-        most, by all others: switch it off for slow metrics, such as DTW without a band on long series.
+        number of steps: how often labels are right then. It compares at most a tenth as many pairs as the order
+        of the records does (2e9 pairs of values at least, a few seconds): with slow metrics fewer records are held out.
     budget : int, default=2000
         Steps per record for calls without a budget of their own.
     random_state : int, RandomState or None, default=0

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from anystream.anytime.profile import PerformanceProfile
 from anystream.anytime.stages import doubling_stages
 from anystream.estimators.calibration import Calibration
-from anystream.estimators.held_out import calibrate_on_quarter
+from anystream.estimators.held_out import MAX_HELD_OUT, calibrate_on_quarter
 from anystream.neighbors.callable_exemplars import CallableExemplars
 from anystream.neighbors.exemplars import Exemplars
+from anystream.neighbors.orderings.random import random
 from anystream.neighbors.recipe import NeighborsRecipe
 from anystream.neighbors.training_set import (
     AnyExemplars,
@@ -30,6 +31,14 @@ MIN_REORDERED = 64
 """Minimum number of exemplars that `insert_records` orders again."""
 MAX_REORDERED = {"vectors": 1024, "series": 256, "texts": 256}
 """Maximum number of exemplars that `insert_records` orders again: a few milliseconds of work."""
+
+
+CALIBRATION_SHARE = 0.1
+"""Maximum number of comparisons of a calibration, relative to those of all pairs of records, which an order takes;"""
+MAX_CALIBRATION_WORK = 2e9
+"""or, if they are more, those that combine so many pairs of values: a few seconds."""
+MIN_HELD_OUT = 40
+"""Minimum number of records to calibrate on."""
 
 
 class FittedExemplars(NamedTuple):
@@ -99,8 +108,30 @@ def _calibrate(training: TrainingSet[Any], order: Positions) -> Calibration | No
 
     records, labels = training.stored.records, training.stored.labels
     vectors = records if isinstance(records, np.ndarray) and records.dtype == np.float64 else None
-    stages = doubling_stages(len(order))
-    return calibrate_on_quarter(vectors, labels, training.recipe.seed, stages, staged_proba)
+    held_out, last_stage = bound_comparisons(len(order), _max_comparisons(training))
+    stages = np.unique(np.minimum(doubling_stages(last_stage), last_stage))
+    return calibrate_on_quarter(vectors, labels, training.recipe.seed, stages, staged_proba, held_out)
+
+
+def bound_comparisons(n_exemplars: int, max_comparisons: float) -> tuple[int, int]:
+    """Return how many held-out records are classified, and with how many exemplars each is compared at most.
+
+    There are fewer of them first; once they are few, they are compared with the first exemplars only.
+
+    Examples
+    --------
+    >>> bound_comparisons(400, 1e9), bound_comparisons(400, 40_000), bound_comparisons(400, 4_000)
+    ((2000, 400), (100, 400), (40, 100))
+    """
+    held_out = int(min(max(max_comparisons // max(n_exemplars, 1), MIN_HELD_OUT), MAX_HELD_OUT))
+    return held_out, int(min(max(max_comparisons // held_out, 1), n_exemplars))
+
+
+def _max_comparisons(training: TrainingSet[Any]) -> float:
+    """Return how many comparisons calibration may take: a share of those that ordered the records, or little work."""
+    n = len(training.stored.labels)
+    ordering = 0.0 if training.recipe.ordering is random else n * (n - 1) / 2
+    return max(CALIBRATION_SHARE * ordering, MAX_CALIBRATION_WORK / training.comparison_work())
 
 
 def start_exemplars(recipe: NeighborsRecipe, record: Any, label: Labels, n_classes: int, threads: int) -> AnyExemplars:

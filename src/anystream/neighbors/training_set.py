@@ -19,6 +19,7 @@ from anystream.neighbors.recipe import NeighborsRecipe
 
 AnyExemplars = Exemplars | CallableExemplars
 Positions = NDArray[np.int64]
+_CALL_WORK = 20_000.0
 _Exemplars = TypeVar("_Exemplars", Exemplars, CallableExemplars)
 
 
@@ -56,6 +57,10 @@ class TrainingSet(ABC, Generic[_Exemplars]):
     @abstractmethod
     def classify_held_out(self, exemplars: _Exemplars, held_out: Positions, stages: Positions) -> NDArray[np.float64]:
         """Return the shares of votes of the records at `held_out`: (n_held_out, n_stages, n_classes)."""
+
+    @abstractmethod
+    def comparison_work(self) -> float:
+        """Return how many pairs of values a comparison of two records combines, about."""
 
     # -- orders and their accuracy -----------------------------------------------------------------------------------
 
@@ -135,6 +140,10 @@ class EncodedTrainingSet(TrainingSet[Exemplars]):
         """Classify encoded records."""
         return exemplars.classify_encoded_stages(self._take(held_out), self.recipe.k, stages, self.threads)
 
+    def comparison_work(self) -> float:
+        """Return the work of the distance."""
+        return self.distance.comparison_work(self.stored.records)
+
     def _take(self, positions: Positions) -> Any:
         records = self.stored.records
         return [records[i] for i in positions] if self.distance.record_type == "texts" else records[positions]
@@ -184,6 +193,10 @@ class CallableTrainingSet(TrainingSet[CallableExemplars]):
         """Classify in Python."""
         records = [self.stored.records[i] for i in held_out]
         return exemplars.classify_stages(records, self.recipe.k, stages, 1)
+
+    def comparison_work(self) -> float:
+        """Return what native code does in the time of a call of a short Python function."""
+        return _CALL_WORK
 
 
 def make_training_set(

@@ -102,13 +102,14 @@ class Intake:
         self.remove_revoked()
         n_taken = len(records) + len(rejected)
         self.rate.observe(n_taken, now)
+        if n_taken == 0:
+            return 0, records
         self._summary.taken += n_taken
         self._delivery.reject(rejected)
         records, invalid = self._checks.split(records)
         self._delivery.reject(invalid)
-        if n_taken:
-            last = [records.line[-1] if len(records) else 0, *(found.line or 0 for found in rejected[-1:])]
-            self.last_line = max(self.last_line, int(max(last)))
+        last = [records.line[-1] if len(records) else 0, *(found.line or 0 for found in rejected[-1:])]
+        self.last_line = max(self.last_line, int(max(last)))
         self._stamp(records, now)
         return n_taken, self._queue.enqueue(records, now)
 

@@ -77,8 +77,10 @@ class RecordChecks:
         if self.n_features is not None and n_features != self.n_features:
             reason = f"the record has {n_features} features, the model was fitted on {self.n_features}"
             return records.take(slice(0, 0)), records.reject(reason)
-        infinite = np.isinf(records.features)
-        records, rejected = _split_off(records, infinite, "a feature is infinite; use NaN for a missing value")
+        rejected: list[RejectedRecord] = []
+        if not np.isfinite(records.features).all():
+            infinite = np.isinf(records.features)
+            records, rejected = _split_off(records, infinite, "a feature is infinite; use NaN for a missing value")
         if not self.takes_missing:
             missing = np.isnan(records.features)
             reason = "a feature is missing, and the model takes no missing values"

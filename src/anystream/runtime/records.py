@@ -241,7 +241,18 @@ class Records:
 
     def take(self, rows: slice | NDArray[Any]) -> Records:
         """Return the records of some rows: a slice shares memory, an index or a mask copies."""
-        return Records(*(getattr(self, name)[rows] for name in _COLUMNS))
+        return Records(  # written out: this is called several times in every turn of the engine
+            self.key[rows],
+            self.features[rows],
+            self.offset[rows],
+            self.line[rows],
+            self.arrival[rows],
+            self.deadline[rows],
+            self.label[rows],
+            self.sequence[rows],
+            self.unknown[rows],
+            self.kept[rows],
+        )
 
     def reject(self, reason: str) -> list[RejectedRecord]:
         """Return all of these records as rejected, for one reason."""

@@ -85,7 +85,7 @@ class Replay:
         self._clock = clock
         self._start: float | None = None
         self._n_read = 0
-        self._ahead = Records.empty()
+        self._ahead = self._nothing = Records.empty()
         self._rejected: list[RejectedRecord] = []
 
     def __getattr__(self, name: str) -> Any:
@@ -114,7 +114,9 @@ class Replay:
         if self._start is None:
             self._start = now
         self._read_ahead(now, max_records)
-        n_due = min(int(np.searchsorted(self._ahead.arrival, now, side="right")), max_records)
+        n_due = min(int(self._ahead.arrival.searchsorted(now, side="right")), max_records)
+        if n_due == 0 and not self._rejected:
+            return PollResult(self._nothing, [])
         records, self._ahead = self._ahead.take(slice(n_due)), self._ahead.take(slice(n_due, None))
         limit = self._ahead.offset[0] if len(self._ahead) else math.inf
         rejected = [found for found in self._rejected if found.offset < limit]

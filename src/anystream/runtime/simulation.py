@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from anystream.anytime.answer import Answer, most_probable
 from anystream.anytime.budget import Budget
+from anystream.runtime.cached_answers import CachedAnswers
 from anystream.runtime.clock import SimulatedClock
 from anystream.runtime.contracts import AnsweredRecords, PollResult
 from anystream.runtime.engine import Engine, Turn
@@ -233,9 +234,10 @@ def simulate(
         Called with a `Turn` after every turn.
     """
     clock = SimulatedClock()
-    source = Replay(RepeatingSource(X, y, len(arrival_times_s)), at_times(arrival_times_s), clock)
+    row_numbers = np.arange(len(X), dtype=np.float64)[:, np.newaxis]
+    source = Replay(RepeatingSource(row_numbers, y, len(arrival_times_s)), at_times(arrival_times_s), clock)
     engine = Engine(
-        SimulatedModel(model, clock, cost),
+        SimulatedModel(CachedAnswers(model, X), clock, cost),
         source,
         NullSink(),
         scheduler=scheduler,

@@ -64,7 +64,7 @@ class ModelFigures:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter(
-            dict.fromkeys(("requests", "records", "answers", "on_time", "late", "certified", "steps"), 0)
+            dict.fromkeys(("requests", "records", "answers", "on_time", "late", "certified", "confident", "steps"), 0)
             | dict.fromkeys((*_FROM_SUMMARY, "rejected", "acknowledged", "unlearned"), 0)
         )
         self._refused: Counter[str] = Counter()
@@ -105,12 +105,14 @@ class ModelFigures:
         """
         n, n_late = len(answers.key), int(np.count_nonzero(answers.late))
         steps, certified = int(answers.steps.sum()), int(np.count_nonzero(answers.certified))
+        confident = 0 if answers.confident is None else int(np.count_nonzero(answers.confident))
         with self._lock:
             self._counts["answers"] += n
             self._counts["late"] += n_late
             self._counts["on_time"] += n - n_late
             self._counts["steps"] += steps
             self._counts["certified"] += certified
+            self._counts["confident"] += confident
             self._present["steps_mean"] = steps / max(n, 1)
             self._histograms["steps"].observe(answers.steps)
             self._histograms["waited_s"].observe(answers.waited_s)

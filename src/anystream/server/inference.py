@@ -19,7 +19,7 @@ from anystream.server.tensors import datatype_of
 WHOLE_INPUT = "features"
 """Name of the input that holds all features of a record, where they are all numbers."""
 DEFAULT_OUTPUTS = ("label", "probabilities")
-OUTPUTS = (*DEFAULT_OUTPUTS, "steps", "certified", "on_time", "waited_us", "reached")
+OUTPUTS = (*DEFAULT_OUTPUTS, "steps", "certified", "confident", "on_time", "waited_us", "reached")
 
 
 class Tensor(NamedTuple):
@@ -107,6 +107,8 @@ def output_values(answers: Answers, name: str) -> NDArray[Any]:
             return answers.steps
         case "certified":
             return answers.certified
+        case "confident":
+            return answers.confident
         case "on_time":
             return ~answers.late
         case "reached":
@@ -124,9 +126,11 @@ def response_parameters(answers: Answers) -> dict[str, int | bool]:
     """Return the parameters of a response; they hold for every record of it.
 
     Of several records, ``steps`` is the smallest number, ``waited_us`` the longest time, and ``certified``,
-    ``on_time`` and ``reached`` tell whether all are.
+    ``on_time`` and ``reached`` tell whether all are. ``confident`` is there if a test of the model ended the work for
+    some.
     """
-    return {
+    marks = {"confident": True} if answers.confident.any() else {}
+    return marks | {
         "steps": int(answers.steps.min()),
         "certified": bool(answers.certified.all()),
         "on_time": not answers.late.any(),
@@ -144,6 +148,7 @@ def describe_model(model: ServedModel) -> dict[str, Any]:
         "probabilities": ("FP64", [-1, len(classes)]),
         "steps": ("INT64", [-1]),
         "certified": ("BOOL", [-1]),
+        "confident": ("BOOL", [-1]),
         "on_time": ("BOOL", [-1]),
         "waited_us": ("INT64", [-1]),
         "reached": ("BOOL", [-1]),

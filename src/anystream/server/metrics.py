@@ -24,6 +24,7 @@ _COUNTERS = {
     "on_time": "Answers by their deadline.",
     "late": "Answers after their deadline.",
     "certified": "Answers that no further step could change.",
+    "confident": "Answers that a test of the model ended, at a stated rate of error; not certified.",
     "steps": "Steps of all answers.",
     "withdrawn": "Records whose client disconnected while they waited.",
     "rejected": "Records of requests that could not be classified.",

@@ -243,6 +243,11 @@ def _schemas() -> _Json:
                 "confidence": {"type": "number"},
                 "steps": {"type": "integer"},
                 "certified": {"type": "boolean"},
+                "confident": {
+                    "type": "boolean",
+                    "description": "Whether a test of the model, at a stated rate of error, ended the work; only where "
+                    "that is so for an answer of the request.",
+                },
                 "on_time": {"type": "boolean"},
                 "waited_us": {"type": "integer"},
                 "reached": {"type": "boolean", "description": "False: there was no time for this record at all."},

@@ -112,6 +112,8 @@ def _answer_columns(records: Records, answers: Answers, *, proba: bool) -> dict[
         "waited_us": to_us(answers.waited_s).tolist(),
         "reached": answers.reached.tolist(),
     }
+    if answers.confident.any():
+        columns["confident"] = answers.confident.tolist()
     if proba:
         names = [str(label) for label in answers.classes.tolist()]
         columns["probabilities"] = [dict(zip(names, row, strict=True)) for row in answers.proba.tolist()]

@@ -27,7 +27,7 @@ class Answers(NamedTuple):
 
     Parameters
     ----------
-    label, proba, steps, certified, waited_s, late, reached : arrays
+    label, proba, steps, certified, waited_s, late, reached, confident : arrays
         See `anystream.runtime.contracts.AnsweredRecords`.
     classes : array of shape (n_classes,)
         The class of each column of `proba`.
@@ -41,6 +41,7 @@ class Answers(NamedTuple):
     waited_s: NDArray[np.float64]
     late: NDArray[np.bool_]
     reached: NDArray[np.bool_]
+    confident: NDArray[np.bool_]
 
 
 class _Part(NamedTuple):
@@ -110,7 +111,7 @@ class PendingRequest:
             "proba": np.concatenate([_widen(part, classes) for part in found]),
         } | {
             name: np.concatenate([getattr(part, name) for part in found])
-            for name in ("steps", "certified", "waited_s", "late", "reached")
+            for name in ("steps", "certified", "waited_s", "late", "reached", "confident")
         }
         return Answers(classes=classes, **{name: column[order] for name, column in columns.items()})
 
@@ -125,6 +126,7 @@ def _take(batch: AnsweredRecords, at: slice) -> Answers:
         batch.waited_s[at],
         batch.late[at],
         np.ones(at.stop - at.start, dtype=np.bool_) if batch.reached is None else batch.reached[at],
+        np.zeros(at.stop - at.start, dtype=np.bool_) if batch.confident is None else batch.confident[at],
     )
 
 

@@ -123,8 +123,11 @@ class Forest {
     [[nodiscard]] const Link& link() const noexcept { return link_; }
     [[nodiscard]] std::span<const std::int32_t> order() const noexcept { return order_; }
     /// The trees that have a split, in the order in which every record reads them, each to its leaf; empty if the order
-    /// goes from tree to tree before the leaf, or if every record has its own.
+    /// goes from tree to tree before the leaf. If every record has its own order, batches may read in this one.
     [[nodiscard]] std::span<const std::int32_t> sequence() const noexcept { return sequence_; }
+    /// Whether records that have orders of their own may be read in the sequence instead: nothing that was measured in
+    /// their order ends the work.
+    [[nodiscard]] bool has_shared_order() const noexcept { return !sequence_.empty() && stop_margin_.empty(); }
     [[nodiscard]] std::span<const double> expected() const noexcept { return expected_; }
     [[nodiscard]] std::span<const double> stop_margin() const noexcept { return stop_margin_; }
     /// Whether a tree is read to its leaf before the next is begun.

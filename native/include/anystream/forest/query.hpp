@@ -12,8 +12,11 @@
 
 namespace anystream::forest {
 
-/// Queries of a forest have no settings.
-struct QuerySettings {};
+struct QuerySettings {
+    /// Read the trees in the sequence of the forest even if every record has an order of its own: records that read the
+    /// same tree at the same time take a fifth of the time for a node. Not where the lead of a class ends the work.
+    bool shared_order = false;
+};
 
 /// Reusable: `open` starts a new query in the memory of the last one. One thread at a time. Every call must pass the
 /// forest that `open` was given.
@@ -110,6 +113,7 @@ class Query {
     double weight_ = 0.0;    // of the trees at their leaves
     std::int32_t node_ = 0;  // of the tree that is being read
     bool certain_ = false, confident_ = false, missing_ = false;
+    bool own_order_ = false;               // whether the record has an order of its own
     bool has_nodes_ = false;               // whether nodes_ are up to date: if not, tallies and node_ are
     std::vector<Tally> tallies_;           // of whole trees
     std::vector<double> above_;            // see set_above; -infinity if all trees of a class were begun

@@ -72,6 +72,10 @@ class Distance(ABC):
         """Return the distance of two records from the native distance of their encoded forms."""
         return native_distance
 
+    def comparison_work(self, encoded: Any) -> float:
+        """Return how many pairs of values a comparison of two of these records combines, about."""
+        return float(self.learned["width"][0])
+
     @property
     def needs_training_data(self) -> bool:
         """Whether `fit` needs more than one record."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,8 +47,16 @@ class TimeWarpingDistance(_SeriesDistance):
     def native_metric(self) -> _native.NeighborsMetric:
         """DTW within the band."""
         width = int(self.learned["width"][0])
+        return _native.NeighborsMetric("dtw", width, band=self._band_points(width))
+
+    def comparison_work(self, encoded: Any) -> float:
+        """Return the number of cells within the band."""
+        width = int(self.learned["width"][0])
+        return float(width * min(2 * self._band_points(width) + 1, width))
+
+    def _band_points(self, width: int) -> int:
         band = int(self.band) if isinstance(self.band, Integral) else int(np.ceil(self.band * width))
-        return _native.NeighborsMetric("dtw", width, band=min(band, width))
+        return min(band, width)
 
 
 class RotationDistance(_SeriesDistance):
@@ -58,3 +66,7 @@ class RotationDistance(_SeriesDistance):
     def native_metric(self) -> _native.NeighborsMetric:
         """The distance that the paper calls RED and uses for its fish."""
         return _native.NeighborsMetric("rotation", int(self.learned["width"][0]))
+
+    def comparison_work(self, encoded: Any) -> float:
+        """Return the square of the length: all shifts are compared."""
+        return float(self.learned["width"][0]) ** 2

@@ -44,6 +44,10 @@ class EditDistance(Distance):
         codes = np.frombuffer("".join(encoded).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
         return codes.astype(np.float64), borders
 
+    def comparison_work(self, encoded: Any) -> float:
+        """Return the square of the mean length."""
+        return max(sum(map(len, encoded)) / max(len(encoded), 1), 1.0) ** 2
+
     def array_specs(self) -> dict[str, ArraySpec]:
         """Return no specs: nothing is learned."""
         return {}

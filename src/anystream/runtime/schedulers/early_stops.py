@@ -38,9 +38,10 @@ class EarlyStops:
         >>> stops.max_steps_for(10.0)  # one in two stops after 2 steps
         18.0
         """
-        early = np.sort(self._stops[np.isfinite(self._stops)])
-        if len(early) == 0 or mean_steps == np.inf:
+        stopped = self._stops < np.inf
+        if mean_steps == np.inf or not np.count_nonzero(stopped):
             return mean_steps
+        early = np.sort(self._stops[stopped])
         n = len(self._stops)
         spent = np.concatenate([[0.0], np.cumsum(early)])  # by the first 0, 1, 2, ... answers to stop
         rest = n - np.arange(len(early) + 1)  # number of the other answers
