@@ -102,8 +102,8 @@ def measure(name, folder):
         model = folder / "model.safetensors"
         fit = ["fit", folder / "train.csv", "--label", "class", "--key", "id", "-o", model]
         assert finish(start(fit, log)) == 0, log.read_text()
-        assert finish(fork(lambda: fill(server), log), 300) == 0, log.read_text()
-        alone_s = timed(lambda: finish(fork(lambda: READ[name](server), log), 300))
+        assert finish(fork(log, fill, server), 300) == 0, log.read_text()
+        alone_s = timed(lambda: finish(fork(log, READ[name], server), 300))
         address = server.address("events") + f"?{OPTIONS[name]}&idle=3s"
         arguments = [
             "classify",

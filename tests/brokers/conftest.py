@@ -6,7 +6,7 @@ import pytest
 
 from brokers.outside import OUTSIDE, make_training_table
 from brokers.program import finish, start
-from brokers.servers import start_or_skip
+from brokers.servers import SERVERS, start_or_skip
 
 _numbers = itertools.count()
 
@@ -19,6 +19,20 @@ def _serve(name):
         server.kill()
 
     return fixture
+
+
+def pytest_collection_modifyitems(items):
+    """With several workers, one of them has all tests of a broker, so that it is started once."""
+    for item in items:
+        parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        found = [name for name in SERVERS if name in item.fixturenames or name in parameters]
+        item.add_marker(pytest.mark.xdist_group(found[0] if found else item.module.__name__))
+
+
+@pytest.fixture
+def broker(request):
+    """The broker whose name is the parameter of a test."""
+    return request.getfixturevalue(request.param)
 
 
 redis_server = _serve("redis")

@@ -3,7 +3,7 @@
 import json
 from typing import NamedTuple
 
-from brokers.outside import is_poison
+from brokers.outside import HEADER, is_poison
 
 
 class Verdict(NamedTuple):
@@ -20,7 +20,7 @@ class Verdict(NamedTuple):
     wrong : list of int
         Records that were answered although malformed, or dead-lettered although well-formed.
     changed : int
-        Dead letters whose bytes are not those that were sent.
+        Dead letters whose bytes are not those that were sent, and messages without the header that was sent.
     """
 
     sent: int
@@ -53,5 +53,7 @@ def check_history(sent, answers, dead_letters):
         changed += letter["value"] != sent[number] or not letter["headers"].get("anystream-reason")
         if not is_poison(number):
             wrong.append(number)
+    headers = [message["headers"] for message in (*answers, *dead_letters)]
+    changed += sum(found.get(name) != text.encode() for found in headers for name, text in HEADER.items())
     lost = [number for number in sent if number not in counts]
     return Verdict(len(sent), lost, sum(counts.values()) - len(counts), wrong, changed)

@@ -53,16 +53,16 @@ def create_streams(server):
         outside.subscribe_session("one", "events")
 
 
-def send_slowly(server, n_records, per_s):
+def send_slowly(server, n_records, per_s, stream="events"):
     outside = OUTSIDE[server.scheme](server)
     if hasattr(outside, "send_all"):
         numbered = ((str(number).encode(), make_record(number)) for number in range(n_records))
-        outside.send_all("events", numbered, per_s)
+        outside.send_all(stream, numbered, per_s)
         return
     began = time.monotonic()
     for number in range(n_records):
         time.sleep(max(began + number / per_s - time.monotonic(), 0.0))
-        outside.send("events", [(str(number).encode(), make_record(number))])
+        outside.send(stream, [(str(number).encode(), make_record(number))])
     outside.flush() if hasattr(outside, "flush") else None
 
 
@@ -78,11 +78,10 @@ def run(name, folder, *, kills, seed=0, per_s=400, broker_kills=0, second=False,
         make_training_table(table)
         fit = ["fit", table, "--label", "class", "--key", "id", "-o", folder / "model.safetensors"]
         assert finish(start(fit, log)) == 0, log.read_text()
-        # in a process of its own: a fork must not inherit the threads of a client
-        assert finish(fork(lambda: create_streams(server), log)) == 0, log.read_text()
+        assert finish(fork(log, create_streams, server)) == 0, log.read_text()
         pauses = [dice.uniform(0.1, 1.0) for _ in range(kills)]
         n_records = int(per_s * (sum(pauses) + 1.0))
-        feeder = fork(lambda: send_slowly(server, n_records, per_s), log)
+        feeder = fork(log, send_slowly, server, n_records, per_s)
         kill_broker_at = set(dice.sample(range(kills), min(broker_kills, kills)))
         n_killed, other = 0, None
         for at, pause in enumerate(pauses):
@@ -96,7 +95,7 @@ def run(name, folder, *, kills, seed=0, per_s=400, broker_kills=0, second=False,
                 finish(other, 60)
                 other = None
             if at in kill_broker_at:
-                server.kill()
+                server.crash()
                 server.start()
             if at % 10 == 9:
                 say(f"{name}: {at + 1} kills")

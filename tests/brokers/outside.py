@@ -5,6 +5,7 @@ import json
 import random
 import time
 
+HEADER = {"sent-by": "outside"}  # of every message; an answer has it, too
 POISON = [b"not JSON", b"[1, 2]", b'{"id": "x"}', b'{"id": "y", "a": "word", "b": 1, "c": 2}', b"\xff\xfe\x00"]
 
 
@@ -44,7 +45,7 @@ class RedisOutside:
         from redis.retry import Retry
 
         retry = Retry(ConstantBackoff(0.1), 200, (redis.ConnectionError, redis.TimeoutError))
-        self.client = redis.Redis(port=server.port, retry=retry)
+        self.client = redis.Redis(port=server.port, retry=retry, **server.client)
 
     def create(self, *streams):
         """Nothing: a stream appears with its first entry."""
@@ -52,7 +53,7 @@ class RedisOutside:
     def send(self, stream, messages):
         """Write (key, value) pairs; a number may come twice if the broker is killed, as with any producer."""
         for key, value in messages:
-            self.client.xadd(stream, {"value": value, "key": key})
+            self.client.xadd(stream, {"value": value, "key": key, **HEADER})
 
     def read(self, stream):
         """Everything in a stream, as dictionaries of value, key and headers."""
@@ -72,13 +73,13 @@ class KafkaOutside:
     """Producer and reader of Kafka topics; the reader sees committed messages only."""
 
     def __init__(self, server):
-        self.servers = f"127.0.0.1:{server.port}"
+        self.settings = {"bootstrap.servers": f"127.0.0.1:{server.port}", "log_level": 0, **server.client}
         self.producer = None
 
     def create(self, *streams):
         from confluent_kafka.admin import AdminClient, NewTopic
 
-        admin = AdminClient({"bootstrap.servers": self.servers})
+        admin = AdminClient(self.settings)
         for future in admin.create_topics([NewTopic(name, 3, 1) for name in streams]).values():
             future.result(30)
 
@@ -86,11 +87,9 @@ class KafkaOutside:
         from confluent_kafka import Producer
 
         if self.producer is None:
-            self.producer = Producer(
-                {"bootstrap.servers": self.servers, "enable.idempotence": True, "linger.ms": 5, "log_level": 0}
-            )
+            self.producer = Producer(self.settings | {"enable.idempotence": True, "linger.ms": 5})
         for key, value in messages:
-            self.producer.produce(stream, value, key, headers=[("sent-by", b"outside")])
+            self.producer.produce(stream, value, key, headers=list(HEADER.items()))
         self.producer.poll(0)
 
     def flush(self):
@@ -101,8 +100,9 @@ class KafkaOutside:
 
         self.flush()
         consumer = Consumer(
-            {"bootstrap.servers": self.servers, "group.id": "reader", "isolation.level": "read_committed",
-             "enable.auto.commit": False, "enable.partition.eof": True, "log_level": 0}
+            self.settings
+            | {"group.id": "reader", "isolation.level": "read_committed", "enable.auto.commit": False,
+               "enable.partition.eof": True}
         )  # fmt: skip
         partitions = list(consumer.list_topics(stream, timeout=10).topics[stream].partitions)
         consumer.assign([TopicPartition(stream, number, 0) for number in partitions])
@@ -127,6 +127,7 @@ class NatsOutside:
 
     def __init__(self, server):
         self.url = f"nats://127.0.0.1:{server.port}"
+        self.settings = {"max_reconnect_attempts": -1, "reconnect_time_wait": 0.1, **server.client}
 
     def _run(self, call):
         import nats
@@ -135,7 +136,7 @@ class NatsOutside:
             pass
 
         async def run():
-            client = await nats.connect(self.url, error_cb=ignore, max_reconnect_attempts=-1, reconnect_time_wait=0.1)
+            client = await nats.connect(self.url, error_cb=ignore, **self.settings)
             try:
                 return await call(client.jetstream(timeout=5))
             finally:
@@ -156,7 +157,8 @@ class NatsOutside:
                 for _ in range(100):
                     try:
                         number = key.decode()
-                        await jetstream.publish(stream, value, headers={"key": number, "Nats-Msg-Id": f"sent-{number}"})
+                        headers = {"key": number, "Nats-Msg-Id": f"sent-{number}", **HEADER}
+                        await jetstream.publish(stream, value, headers=headers)
                         break
                     except Exception:
                         await asyncio.sleep(0.1)
@@ -180,11 +182,13 @@ class NatsOutside:
         async def call(jetstream):
             info = await jetstream.stream_info(stream.replace(".", "_"))
             found = []
-            for number in range(info.state.first_seq, info.state.last_seq + 1):
-                message = await jetstream.get_msg(stream.replace(".", "_"), number)
+            subscription = await jetstream.subscribe(stream, ordered_consumer=True)
+            for _ in range(info.state.messages):
+                message = await subscription.next_msg(timeout=10)
                 headers = {name: text.encode() for name, text in (message.headers or {}).items()}
                 key = headers.pop("key", None)
                 found.append({"value": message.data, "key": key, "headers": headers})
+            await subscription.unsubscribe()
             return found
 
         return self._run(call)
@@ -195,6 +199,7 @@ class MqttOutside:
 
     def __init__(self, server):
         self.port = server.port
+        self.settings = server.client
         self.producer = None
 
     def _client(self, name, clean):
@@ -207,6 +212,9 @@ class MqttOutside:
         properties.SessionExpiryInterval = 0 if clean else 3600
         client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id=name, protocol=mqtt.MQTTv5)
         client.max_inflight_messages_set(20)
+        if self.settings:
+            client.tls_set(**self.settings["tls"])
+            client.username_pw_set(*self.settings["user"])
         client.connect("127.0.0.1", self.port, clean_start=clean, properties=properties)
         return client
 
@@ -242,18 +250,17 @@ class MqttOutside:
 
         if self.producer is None:
             self.producer = self._client(f"producer-{time.monotonic_ns()}", clean=True)
+            self.sent, self.confirmed = set(), set()
+            self.producer.on_publish = lambda client, data, number, *ignored: self.confirmed.add(number)
             self.producer.loop_start()
-            self.sent = []
         for key, value in messages:
             properties = Properties(PacketTypes.PUBLISH)
-            properties.UserProperty = [("key", key.decode())]
-            self.sent.append(self.producer.publish(stream, value, qos=1, properties=properties))
+            properties.UserProperty = [("key", key.decode()), *HEADER.items()]
+            self.sent.add(self.producer.publish(stream, value, qos=1, properties=properties).mid)
 
     def flush(self):
         if self.producer is not None:
-            for info in self.sent:
-                info.wait_for_publish(60)
-            self.sent = []
+            wait_until(lambda: self.sent <= self.confirmed, 60)
 
     def read(self, stream):
         """What waits in the session of the reader; a second call returns what came since."""

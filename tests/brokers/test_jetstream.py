@@ -2,11 +2,12 @@
 
 import time
 
-from anystream.connectors.jetstream import JetStreamSource
+from anystream.connectors.broker_source import OutMessage
+from anystream.connectors.jetstream import JetStreamPublisher, JetStreamSource
 from anystream.connectors.schema import Column, Schema
 from brokers.history import check_history
 from brokers.kills import run as run_with_kills
-from brokers.outside import make_record
+from brokers.outside import make_record, wait_until
 from brokers.program import finish, start
 
 SCHEMA = Schema((Column("a"), Column("b"), Column("c")), key="id")
@@ -44,6 +45,28 @@ def test_a_message_is_dead_lettered_at_its_last_delivery_and_kept_while_it_is_in
     assert [found.reason for found in result.rejected] == ["the message was delivered 2 times and never finished"]
     assert result.rejected[0].origin.value == make_record(0)
     other.close()
+
+
+def test_an_answer_that_is_written_twice_is_stored_once(nats, stream, outside):
+    out = outside(nats)
+    out.create(stream("answers"))
+    publisher = JetStreamPublisher(nats.address(stream("answers")))
+    answers = [OutMessage(stream("answers"), b"{}", identity=f"nats:events::{number}#0") for number in range(3)]
+    publisher.publish(answers)
+    publisher.publish([*answers, OutMessage(stream("answers"), b"{}", identity="nats:events::3#0")])
+    publisher.close()
+    assert len(out.read(stream("answers"))) == 4
+
+
+def test_lag_is_what_was_not_delivered_yet(nats, stream, outside):
+    out = outside(nats)
+    out.create(stream("events"))
+    out.send(stream("events"), [(str(number).encode(), make_record(number)) for number in range(300)])
+    source = JetStreamSource(nats.address(stream("events"), max_ack_pending=100), SCHEMA, report=lambda text: None)
+    assert source.lag is None
+    source.wait(3.0)
+    wait_until(lambda: source.lag == 200)
+    source.close()
 
 
 def test_consumers_and_server_are_killed_and_the_history_is_whole(nats, tmp_path):

@@ -32,6 +32,8 @@ class Retry:
         Name of the broker in messages.
     errors : tuple of exception types
         What tells that the broker is away; anything else is raised at once.
+    refusals : tuple of exception types
+        What tells that the broker refuses the credentials, which no repetition changes: ValueError.
     give_up_after_s : float, optional
         Seconds without the broker after which `BrokerAwayError` is raised; None for never.
     report : callable
@@ -43,11 +45,13 @@ class Retry:
         name: str,
         errors: tuple[type[BaseException], ...],
         *,
+        refusals: tuple[type[BaseException], ...] = (),
         give_up_after_s: float | None = None,
         report: Callable[[str], None] = print_report,
     ) -> None:
         self._name = name
         self._errors = errors
+        self._refusals = refusals
         self._give_up_after_s = give_up_after_s
         self._report = report
         self._away_since: float | None = None
@@ -84,6 +88,10 @@ class Retry:
             return result
 
     def _fail(self, error: BaseException) -> None:
+        if isinstance(error, self._refusals):
+            raise ValueError(
+                f"{self._name} refuses the connection ({_first_line(error)}); check user, password and certificates"
+            ) from error
         now = time.monotonic()
         if self._away_since is None:
             self._away_since, self._delay_s = now, _FIRST_DELAY_S

@@ -28,6 +28,7 @@ class Publisher(ABC):
     """
 
     errors: ClassVar[tuple[type[BaseException], ...]] = (OSError,)
+    refusals: ClassVar[tuple[type[BaseException], ...]] = ()
     options: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
@@ -39,7 +40,9 @@ class Publisher(ABC):
     ) -> None:
         self.address = BrokerAddress.parse(address) if isinstance(address, str) else address
         self.address.check_options(self.options)
-        self._retry = Retry(str(self.address), self.errors, give_up_after_s=give_up_after_s, report=report)
+        self._retry = Retry(
+            str(self.address), self.errors, refusals=self.refusals, give_up_after_s=give_up_after_s, report=report
+        )
 
     def publish(self, messages: Sequence[OutMessage]) -> None:
         """Write messages; on return the broker has stored them."""

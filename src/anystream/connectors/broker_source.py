@@ -149,6 +149,7 @@ class MessageSource(ABC):
     """
 
     errors: ClassVar[tuple[type[BaseException], ...]] = (OSError,)
+    refusals: ClassVar[tuple[type[BaseException], ...]] = ()
     options: ClassVar[tuple[str, ...]] = ()
     shares_outputs: ClassVar[bool] = False
     """Whether answers to the same broker can be written together with acknowledgements."""
@@ -177,7 +178,9 @@ class MessageSource(ABC):
         self._max_skew_s = self.address.seconds("max_skew", 1.0) or 0.0
         self._idle_s = self.address.seconds("idle", None)
         self._last_message_at = time.monotonic()
-        self._retry = Retry(str(self.address), self.errors, give_up_after_s=give_up_after_s, report=report)
+        self._retry = Retry(
+            str(self.address), self.errors, refusals=self.refusals, give_up_after_s=give_up_after_s, report=report
+        )
         self._report = report
         self._in_flight: dict[int, Message] = {}
         self._fetched: list[Message] = []  # by `wait`

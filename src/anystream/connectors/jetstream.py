@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import logging
+import ssl
 import threading
 from collections import deque
 from collections.abc import Coroutine, Sequence
@@ -34,6 +36,7 @@ _TIMEOUT_S = 5.0  # for a reply of the server
 _MAX_AT_ONCE = 256  # requests that are sent before the first reply
 _MESSAGE_ID = "Nats-Msg-Id"
 _AWAY = (OSError, nats.errors.Error, asyncio.TimeoutError, concurrent.futures.TimeoutError)
+_REFUSALS = (nats.errors.AuthorizationError,)
 
 
 class _Connection:
@@ -44,6 +47,8 @@ class _Connection:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="anystream: nats", daemon=True)
         self._thread.start()
+        if address.tls:
+            logging.getLogger("asyncio").addFilter(_is_no_end_of_tls)
         self.client: Any = None
         self.jetstream: Any = None
 
@@ -67,22 +72,27 @@ class _Connection:
         address, options = self._address, self._address.options
         tls = None
         if address.tls:
-            import ssl
-
             tls = ssl.create_default_context(cafile=options.get("ca"))
             if "cert" in options:
                 tls.load_cert_chain(options["cert"], options.get("cert_key"))
-        client = await nats.connect(
-            [f"nats://{host}:{port}" for host, port in address.hosts],
-            user=address.user,
-            password=address.password,
-            tls=tls,
-            connect_timeout=2,
-            max_reconnect_attempts=1,  # of the first connection; then for ever
-            reconnect_time_wait=0.1,
-            error_cb=_ignore_error,
-        )
-        client.options["max_reconnect_attempts"] = -1
+        try:
+            client = await nats.connect(
+                [f"nats://{host}:{port}" for host, port in address.hosts],
+                user=address.user,
+                password=None if address.user is None else address.password,
+                token=address.password if address.user is None else None,
+                tls=tls,
+                connect_timeout=2,
+                allow_reconnect=False,  # at first, so that an error is raised, and repeated by `Retry`
+                max_reconnect_attempts=-1,
+                reconnect_time_wait=0.1,
+                error_cb=_ignore_error,
+            )
+        except nats.errors.Error as error:
+            if "authorization" in str(error).lower():
+                raise nats.errors.AuthorizationError from error
+            raise
+        client.options["allow_reconnect"] = True
         self.client, self.jetstream = client, client.jetstream(timeout=_TIMEOUT_S)
 
     async def publish(self, messages: Sequence[OutMessage]) -> None:
@@ -139,6 +149,7 @@ class JetStreamSource(MessageSource):
     """
 
     errors: ClassVar[tuple[type[BaseException], ...]] = _AWAY
+    refusals: ClassVar[tuple[type[BaseException], ...]] = _REFUSALS
     options: ClassVar[tuple[str, ...]] = ("durable", "ack_wait", "max_ack_pending", "max_deliveries")
     shares_outputs: ClassVar[bool] = True
 
@@ -293,6 +304,7 @@ class JetStreamPublisher(Publisher):
     """
 
     errors: ClassVar[tuple[type[BaseException], ...]] = _AWAY
+    refusals: ClassVar[tuple[type[BaseException], ...]] = _REFUSALS
 
     def __init__(self, address: str | BrokerAddress, **options: Any) -> None:
         super().__init__(address, **options)
@@ -317,6 +329,11 @@ def _to_headers(message: OutMessage) -> dict[str, str] | None:
     if message.identity is not None:
         headers[_MESSAGE_ID] = message.identity
     return {name: " ".join(text.split()) for name, text in headers.items()} or None
+
+
+def _is_no_end_of_tls(record: logging.LogRecord) -> bool:
+    """Leave out what asyncio says of nats-py whenever an encrypted connection ends."""
+    return not record.msg.startswith("returning true from eof_received()")
 
 
 async def _ignore_error(error: Exception) -> None:

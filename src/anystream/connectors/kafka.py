@@ -31,13 +31,49 @@ except ImportError as error:  # pragma: no cover  the tests have it
     raise ImportError("Kafka needs the client confluent-kafka; install anystream[kafka]") from error
 
 _TIMEOUT_S = 20.0  # for a transaction, or an answer of the cluster
-
+_SLICE_S = 0.1  # of waiting, after which errors are looked at
 
 _TLS_SETTINGS = {"ca": "ssl.ca.location", "cert": "ssl.certificate.location", "cert_key": "ssl.key.location"}
 
 
 class KafkaAwayError(OSError):
     """The cluster did not answer, or not in time."""
+
+
+class KafkaRefusedError(KafkaAwayError):
+    """The cluster refuses the credentials."""
+
+
+class _ClientErrors:
+    """What a client says about its connections, which it does not raise.
+
+    Attributes
+    ----------
+    last : str
+        The last error that tells a cause.
+    refused : bool
+        Whether the cluster refuses the credentials.
+    down : bool
+        Whether no broker was connected since this was last set to False.
+    """
+
+    def __init__(self) -> None:
+        self.last = ""
+        self.refused = False
+        self.down = False
+
+    def note(self, error: Any) -> None:
+        """Note an error; a callback of the client."""
+        if error.code() == kafka.KafkaError._ALL_BROKERS_DOWN:
+            self.down = True
+            return
+        self.last = error.str()
+        self.refused = self.refused or error.code() == kafka.KafkaError._AUTHENTICATION
+
+    def raise_refusal(self) -> None:
+        """Raise if the cluster refuses the credentials."""
+        if self.refused:
+            raise KafkaRefusedError(self.last)
 
 
 def read_settings(address: BrokerAddress) -> dict[str, Any]:
@@ -85,6 +121,7 @@ class KafkaSource(MessageSource):
     """
 
     errors: ClassVar[tuple[type[BaseException], ...]] = (KafkaAwayError,)
+    refusals: ClassVar[tuple[type[BaseException], ...]] = (KafkaRefusedError,)
     options: ClassVar[tuple[str, ...]] = (
         "group",
         "consumer",
@@ -103,9 +140,11 @@ class KafkaSource(MessageSource):
         name = given.get("consumer")
         self._identity = name or f"{socket.gethostname()}-{os.getpid()}"
         session_s = self.address.seconds("session_timeout", 10.0) or 10.0
+        self._errors = _ClientErrors()
         self._consumer = kafka.Consumer(
             settings
             | {
+                "error_cb": self._errors.note,
                 "group.id": self._group(),
                 "client.id": self._identity,
                 "enable.auto.commit": False,
@@ -203,7 +242,20 @@ class KafkaSource(MessageSource):
             read = self._to_message(raw)
             if read is not None:
                 messages.append(read)
+        self._errors.raise_refusal()
+        if not messages and (self._retry.away or self._errors.down):
+            self._errors.down = False
+            self._require_topic()
         return messages
+
+    def _require_topic(self) -> None:
+        """Raise if the cluster does not answer, or has no such topic: the client itself says so only once."""
+        try:
+            found = self._consumer.list_topics(self.address.stream, timeout=1.0).topics[self.address.stream]
+        except kafka.KafkaException as error:
+            raise KafkaAwayError(self._errors.last or error.args[0].str()) from error
+        if found.error is not None:
+            raise self._to_error(found.error)
 
     def _consume(self, max_messages: int, wait_s: float) -> list[Any]:
         """Return messages of the client, after the callbacks for partitions have run; raise what those raised."""
@@ -237,11 +289,7 @@ class KafkaSource(MessageSource):
         if error is not None:
             if error.code() == kafka.KafkaError._PARTITION_EOF:
                 return None
-            if error.code() in (kafka.KafkaError.UNKNOWN_TOPIC_OR_PART, kafka.KafkaError._UNKNOWN_TOPIC):
-                raise KafkaAwayError(f"there is no topic {self.address.stream} ({error.str()})")
-            if error.fatal():
-                raise ValueError(f"{self.address}: {error.str()}")
-            raise KafkaAwayError(error.str())
+            raise self._to_error(error)
         partition, position = str(raw.partition()), raw.offset()
         progress = self._progress.get(partition)
         if progress is None or partition in self._to_rewind:
@@ -263,6 +311,13 @@ class KafkaSource(MessageSource):
             return None
         progress.take(position)
         return message
+
+    def _to_error(self, error: Any) -> Exception:
+        if error.code() in (kafka.KafkaError.UNKNOWN_TOPIC_OR_PART, kafka.KafkaError._UNKNOWN_TOPIC):
+            return KafkaAwayError(f"there is no topic {self.address.stream} ({error.str()})")
+        if error.fatal():
+            return ValueError(f"{self.address}: {error.str()}")
+        return KafkaAwayError(error.str())
 
     def _pause(self, wanted: bool) -> None:
         wanted = wanted or len(self._held) > 0
@@ -451,47 +506,65 @@ class KafkaPublisher(Publisher):
     """
 
     errors: ClassVar[tuple[type[BaseException], ...]] = (KafkaAwayError,)
+    refusals: ClassVar[tuple[type[BaseException], ...]] = (KafkaRefusedError,)
     options: ClassVar[tuple[str, ...]] = ("sasl", "settings")
 
     def __init__(self, address: str | BrokerAddress, **options: Any) -> None:
         super().__init__(address, **options)
-        settings = read_settings(self.address) | {"enable.idempotence": True, "linger.ms": 5}
-        self._settings = settings | {"message.timeout.ms": int(_TIMEOUT_S * 1000)}
+        self._errors = _ClientErrors()
+        self._settings = read_settings(self.address) | {
+            "enable.idempotence": True,
+            "linger.ms": 5,
+            "message.timeout.ms": int(_TIMEOUT_S * 1000),
+            "error_cb": self._errors.note,
+        }
         self._producer: Any = None
+        self._sending: Sequence[OutMessage] = ()
+        self._unsent: list[int] = []  # of those, by their place in the list
+        self._n_waiting = 0  # messages that the client has taken and not stored
 
     def _send(self, messages: Sequence[OutMessage]) -> None:
+        """Write messages; a repeated call with the same list continues with those that were not stored."""
         if self._producer is None:
             self._producer = kafka.Producer(self._settings)
-        failed: list[str] = []
-        waiting = list(messages)
-        stored = [False] * len(waiting)
+        if self._sending is not messages:
+            self._sending, self._unsent = messages, list(range(len(messages)))
+        unsent, self._unsent = self._unsent, []
+        for place in unsent:
+            self._produce(messages[place], place)
+        waited_s = 0.0
+        while self._n_waiting:
+            self._producer.poll(_SLICE_S)
+            waited_s += _SLICE_S
+            self._errors.raise_refusal()
+            if self._errors.down or waited_s > 2 * _TIMEOUT_S:
+                self._errors.down = False
+                raise KafkaAwayError(self._errors.last or "messages were not stored in time")
+        if self._unsent:
+            raise KafkaAwayError(self._errors.last)
+        self._sending = ()
 
-        def note(at: int) -> Any:
-            def report(error: Any, message: Any) -> None:
-                if error is None:
-                    stored[at] = True
-                else:
-                    failed.append(error.str())
+    def _produce(self, message: OutMessage, place: int) -> None:
+        def note(error: Any, stored: Any) -> None:
+            self._n_waiting -= 1
+            if error is not None:
+                self._errors.last = self._errors.last or error.str()
+                self._unsent.append(place)
 
-            return report
-
-        for at, message in enumerate(waiting):
-            while True:
-                try:
-                    self._producer.produce(
-                        message.stream, message.value, message.key, headers=list(message.headers), on_delivery=note(at)
-                    )
-                    break
-                except BufferError:
-                    self._producer.poll(0.1)
-        self._producer.flush(_TIMEOUT_S + 5.0)
-        if not all(stored):
-            raise KafkaAwayError(failed[0] if failed else "messages were not stored in time")
+        headers = list(message.headers)
+        while True:
+            try:
+                self._producer.produce(message.stream, message.value, message.key, headers=headers, on_delivery=note)
+                break
+            except BufferError:  # the queue of the client is full: it sends in the meantime
+                self._producer.poll(_SLICE_S)
+        self._n_waiting += 1
 
     def close(self) -> None:
-        """Send what is left."""
+        """Close the connection; what could not be stored was reported by `publish`."""
         if self._producer is not None:
-            self._producer.flush(_TIMEOUT_S)
+            self._producer.purge()
+            self._producer.flush(1.0)
 
 
 Source = KafkaSource

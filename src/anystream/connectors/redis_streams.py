@@ -53,6 +53,7 @@ _AWAY = (
     redis.exceptions.ReadOnlyError,
     OSError,
 )
+_REFUSALS = (redis.AuthenticationError, redis.exceptions.AuthorizationError)
 
 
 def connect(address: BrokerAddress) -> Any:
@@ -99,6 +100,7 @@ class RedisStreamsSource(MessageSource):
     """
 
     errors: ClassVar[tuple[type[BaseException], ...]] = _AWAY
+    refusals: ClassVar[tuple[type[BaseException], ...]] = _REFUSALS
     options: ClassVar[tuple[str, ...]] = ("group", "consumer", "claim_after", "max_deliveries", "start", "db")
     shares_outputs: ClassVar[bool] = True
 
@@ -287,6 +289,7 @@ class RedisStreamsPublisher(Publisher):
     """
 
     errors: ClassVar[tuple[type[BaseException], ...]] = _AWAY
+    refusals: ClassVar[tuple[type[BaseException], ...]] = _REFUSALS
     options: ClassVar[tuple[str, ...]] = ("db", "maxlen")
 
     def __init__(self, address: str | BrokerAddress, **options: Any) -> None:

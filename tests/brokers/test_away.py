@@ -1,0 +1,83 @@
+"""Brokers that go away and come back, and consumers that stand still, on every broker."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from brokers.history import check_history
+from brokers.kills import consumer_options, send_slowly
+from brokers.outside import make_record, wait_until
+from brokers.program import finish, fork, kill, start
+
+N = 120
+
+
+def classify(server, model, stream, log, *more, consumer="one", **options):
+    options = consumer_options(server.scheme, consumer) | options
+    arguments = [
+        "classify", model, "--from", server.address(stream("events"), **options),
+        "--to", server.address(stream("answers")), "--dead-letters", server.address(stream("dead")),
+        "--key", "id", "--label", "class", "-q", *more,
+    ]  # fmt: skip
+    return start(arguments, log)
+
+
+def prepare(server, outside, stream):
+    out = outside(server)
+    out.create(*map(stream, ("events", "answers", "dead")))
+    if server.scheme == "mqtt":
+        out.subscribe_session("one", stream("events"))
+    return out
+
+
+def send(out, stream, numbers):
+    sent = {number: make_record(number) for number in numbers}
+    out.send(stream("events"), [(str(number).encode(), value) for number, value in sent.items()])
+    if hasattr(out, "flush"):
+        out.flush()
+    return sent
+
+
+@pytest.mark.parametrize("broker", ["redis", "kafka", "nats", "mqtt"], indirect=True)
+def test_a_broker_that_restarts_is_waited_for_and_nothing_is_lost(broker, model, stream, outside, tmp_path):
+    out, log = prepare(broker, outside, stream), tmp_path / "log"
+    sent = send(out, stream, range(60))
+    child = classify(broker, model, stream, log, idle="6s")
+    time.sleep(3.0)
+    broker.crash()
+    wait_until(lambda: "cannot be reached" in log.read_text())
+    broker.start()
+    sent |= send(out, stream, range(60, N))
+    assert finish(child) == 0, log.read_text()
+    verdict = check_history(sent, out.read(stream("answers")), out.read(stream("dead")))
+    promised = 0 if broker.scheme != "mqtt" else verdict.duplicates
+    assert verdict == (N, [], promised, [], 0), log.read_text()
+    lines = log.read_text().splitlines()
+    for name in map(stream, ("events", "answers", "dead")):  # each says so once, and once that it is back
+        said = [line for line in lines if f"/{name} " in line]
+        assert len(said) in (0, 2), lines
+    assert any("is reached again after" in line for line in lines)
+
+
+@pytest.mark.parametrize("broker", ["redis", "kafka", "nats"], indirect=True)
+def test_a_consumer_that_stood_still_while_others_took_its_records_adds_no_second_answer(
+    broker, model, stream, outside, tmp_path
+):
+    out, log = prepare(broker, outside, stream), tmp_path / "log"
+    feeder = fork(log, send_slowly, broker, 1600, 200, stream("events"))
+    slow = classify(broker, model, stream, log, consumer="slow")
+    wait_until(lambda: len(out.read(stream("answers"))) > 50)
+    os.kill(slow, signal.SIGSTOP)
+    other = classify(broker, model, stream, log, consumer="other")
+    assert finish(feeder) == 0, log.read_text()
+    wait_until(lambda: len(out.read(stream("answers"))) >= 1568, timeout_s=60)
+    os.kill(slow, signal.SIGCONT)
+    os.kill(other, signal.SIGTERM)
+    assert finish(other) == 0, log.read_text()
+    wait_until(lambda: len(out.read(stream("dead"))) == 32)
+    time.sleep(1.0)  # for what the slow one would add
+    kill(slow)
+    sent = {number: make_record(number) for number in range(1600)}
+    assert check_history(sent, out.read(stream("answers")), out.read(stream("dead"))) == (1600, [], 0, [], 0)
