@@ -8,7 +8,7 @@ JOBS   ?= 2
 LIST   := $(shell find src -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 BUILT  := $(VENV)/.built-$(LIST)
 
-.PHONY: help demo serve-demo test test-browser test-brokers kill-brokers test-ray lint format bench bench-peers bench-server test-clients triton kill-server fuzz-server sanitize tsan fuzz attack stub requirements build clean compare
+.PHONY: help demo serve-demo test test-browser test-brokers kill-brokers test-ray lint format bench bench-peers bench-server test-clients triton kill-server fuzz-server sanitize tsan fuzz attack stub requirements build clean compare test-recipes
 .DEFAULT_GOAL := help
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make serve-demo  set up, then serve a dashboard with live traffic on port 8000"
 	@echo "make test      set up, then run the tests"
 	@echo "make test-browser  the dashboard in a real Chromium; skipped without one"
+	@echo "make test-recipes  Spark, Dask, Ray Serve and load balancers; what cannot be had is skipped by name"
 	@echo "make test-clients  tritonclient, kserve and others against our server and a real Triton"
 	@echo "make kill-server   SIGKILL a learning server KILLS=50 times: nothing acknowledged is lost"
 	@echo "make fuzz-server   CASES=100000 damaged requests: no 5xx but 503, no leak"
@@ -102,6 +103,20 @@ build/kafka/.jars: tests/brokers/kafka.xml
 
 test-brokers: build $(VENV)/.brokers build/kafka/.jars
 	@$(PY) -m pytest -q -rs tests/brokers
+
+# The engines of the recipes need other versions than the development packages: a virtual environment of its own, which
+# finds anystream and everything else in the first. HAProxy, nginx and Java come from the system.
+RECIPESPY := build/recipes/venv/bin/python
+build/recipes/.packages: $(VENV)/.packages pyproject.toml
+	@echo "installing the engines of the recipes into build/recipes" >&2
+	@test -x $(RECIPESPY) || $(PY) -m venv --without-pip build/recipes/venv
+	@$(VENV)/bin/uv pip install -q --python $(RECIPESPY) --group recipes
+	@$(PY) -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
+	    > $$($(RECIPESPY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/anystream-packages.pth
+	@touch $@
+
+test-recipes: build build/recipes/.packages
+	@$(RECIPESPY) -m pytest -q -rs tests/recipes
 
 BROKER_KILLS ?= 100
 BROKERS ?= redis kafka nats mqtt

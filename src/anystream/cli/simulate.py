@@ -8,9 +8,12 @@ from anystream.cli.simulate_options import SimulateOptions
 def simulate(options: SimulateOptions) -> None:
     """Simulate the model under bursty traffic on slower and faster machines.
 
-    The cost of a step is measured on this machine; then time is simulated, so that a minute takes seconds.
+    The cost of a step is measured on this machine; then time is simulated, so that a minute takes seconds. With
+    --workers, clusters of such machines are simulated instead, with skewed partitions, a slow worker and a lost one.
 
     Example: [bold]anystream simulate model.safetensors --rate 200 --burst 20x --data test.csv --machines 0.5,1[/bold]
+
+    Example: [bold]anystream simulate model.safetensors --rate 1e6 --burst 2x --workers 2,4,8,16[/bold]
     """
     from anystream.cli.paths import check_writable
     from anystream.cli.simulate_report import plot_queues, print_report, print_report_as_json
@@ -20,6 +23,9 @@ def simulate(options: SimulateOptions) -> None:
     check_writable({"--plot": options.plot})
     if options.plot is not None:
         require_matplotlib()
+    if options.workers is not None:
+        _simulate_clusters(options)
+        return
     result = run_simulation(prepare_simulation(options))
     if options.plot is not None:
         plot_queues(result, options.plot)
@@ -27,3 +33,16 @@ def simulate(options: SimulateOptions) -> None:
         print_report_as_json(result)
     else:
         print_report(result, options)
+
+
+def _simulate_clusters(options: SimulateOptions) -> None:
+    from anystream.cli.cluster_report import plot_clusters, print_clusters, print_clusters_as_json
+    from anystream.cli.cluster_run import run_clusters
+
+    result = run_clusters(options)
+    if options.plot is not None:
+        plot_clusters(result, options.plot)
+    if options.as_json:
+        print_clusters_as_json(result)
+    else:
+        print_clusters(result, options)

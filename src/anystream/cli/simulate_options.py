@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
+from anystream.cli.cluster_options import ClusterOptions
 from anystream.cli.options import AsJson, LabelColumn, ModelPath, Overflow, QueueCapacity, UnknownCategories
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimulateOptions:
+class SimulateOptions(ClusterOptions):
     """Options of the command as they were given; `anystream.cli.simulate_run.prepare_simulation` checks them."""
 
     model: ModelPath
@@ -40,6 +41,9 @@ class SimulateOptions:
     overflow: Overflow = "block"
     seed: Annotated[int, typer.Option(help="Seed of the arrivals.")] = 0
     plot: Annotated[
-        str | None, typer.Option(help="Output file for a plot of the queue over time (.png, .svg or .pdf).")
+        str | None,
+        typer.Option(
+            help="Output file (.png, .svg or .pdf) for a plot: queues over time, or with --workers the shares in time."
+        ),
     ] = None
     as_json: AsJson = False

@@ -94,7 +94,7 @@ def prepare_simulation(options: SimulateOptions) -> Simulation:
     target_wait_s = None if options.target_wait is None else parse_duration(options.target_wait)
     arrival_times_s = _draw_arrivals(options)
     saved = open_model(options.model)
-    features, labels = _read_records(options, saved.schema, saved.classifier.n_features_in_)
+    features, labels = read_records(options, saved.schema, saved.classifier.n_features_in_)
     return Simulation(
         options=options,
         within_s=within_s,
@@ -167,7 +167,7 @@ def _run_machine(simulation: Simulation, cost: MachineCost, progress: _Progress,
         simulation.arrival_times_s,
         simulation.features,
         simulation.labels,
-        scheduler=_make_scheduler(simulation),
+        scheduler=make_scheduler(simulation.classifier.budget, simulation.target_wait_s),
         cost=cost.scale(speed),
         within_s=simulation.within_s,
         capacity=simulation.options.queue_capacity,
@@ -177,16 +177,17 @@ def _run_machine(simulation: Simulation, cost: MachineCost, progress: _Progress,
     return MachineRun(speed, summary, times_s, queue_lengths)
 
 
-def _make_scheduler(simulation: Simulation) -> Scheduler:
-    max_steps = simulation.classifier.budget
-    if simulation.target_wait_s is None:
+def make_scheduler(max_steps: int, target_wait_s: float | None) -> Scheduler:
+    """Return the scheduler of a simulated engine: by a target waiting time, or by the deadlines without one."""
+    if target_wait_s is None:
         return DeadlineShare(max_steps=max_steps)
-    return WaitingTime(simulation.target_wait_s, max_steps=max_steps)
+    return WaitingTime(target_wait_s, max_steps=max_steps)
 
 
-def _read_records(
+def read_records(
     options: SimulateOptions, schema: Schema, n_features: int
 ) -> tuple[NDArray[np.float64], list[Any] | None]:
+    """Return typical records and, if they are known, their labels; noise without a table."""
     if options.data is None:
         return np.random.default_rng(options.seed).normal(size=(_RANDOM_RECORDS, n_features)), None
     schema = replace(schema, label=options.label_column or schema.label, unknown=check_unknown(options.unknown))
@@ -203,7 +204,7 @@ def _draw_arrivals(options: SimulateOptions) -> NDArray[np.float64]:
     """Return the arrival times of the traffic."""
     duration_s, burst_s = parse_duration(options.duration), parse_duration(options.burst_time)
     period_s = parse_duration(options.every)
-    peak_rate = _parse_burst(options.burst, options.rate)
+    peak_rate = parse_burst(options.burst, options.rate)
     if not options.rate > 0.0 or not peak_rate > 0.0:
         raise ValueError(f"--rate is {options.rate:g} and --burst {options.burst}; use rates above 0")
     if max(options.rate, peak_rate) * duration_s > _MAX_RECORDS:
@@ -225,7 +226,7 @@ def _draw_arrivals(options: SimulateOptions) -> NDArray[np.float64]:
     raise ValueError(f"--workload is {options.workload!r}; use spikes or steps")
 
 
-def _parse_burst(text: str, rate: float) -> float:
+def parse_burst(text: str, rate: float) -> float:
     """Return the rate during bursts."""
     try:
         return float(text[:-1]) * rate if text.endswith("x") else float(text)

@@ -7,6 +7,9 @@ connectors are used through protocols only; this package imports neither.
 
 from anystream.runtime.checkpoint import CheckpointError, CheckpointFolder
 from anystream.runtime.clock import Clock, RealClock, SimulatedClock
+from anystream.runtime.cluster_figures import ClusterFigures, Figures
+from anystream.runtime.cluster_layout import ClusterFaults, ClusterLayout
+from anystream.runtime.cluster_simulation import ClusterSimulation, Traffic, simulate_cluster
 from anystream.runtime.contracts import (
     AnsweredRecords,
     BrokerSource,
@@ -25,6 +28,7 @@ from anystream.runtime.label_matcher import LabelMatcher
 from anystream.runtime.learner import BackgroundLearner, FrozenModel, InlineLearner, Learner
 from anystream.runtime.partition_progress import PartitionProgress
 from anystream.runtime.queue import OVERFLOW_POLICIES, RecordQueue
+from anystream.runtime.recorded_answers import RecordedAnswers
 from anystream.runtime.records import Origin, Record, Records, RejectedRecord
 from anystream.runtime.replay import Replay, as_recorded, at_rate, at_times
 from anystream.runtime.run_state import RunState
@@ -49,7 +53,8 @@ from anystream.runtime.simulation import (
 )
 from anystream.runtime.step_cost import StepCost
 from anystream.runtime.summary import Summary
-from anystream.runtime.workloads import draw_arrivals, workload_a, workload_b
+from anystream.runtime.worker_simulation import SampledRecords, WorkerSettings, simulate_worker
+from anystream.runtime.workloads import draw_arrivals, spike_rates, step_rates, workload_a, workload_b
 
 __all__ = [
     "OVERFLOW_POLICIES",
@@ -61,9 +66,14 @@ __all__ = [
     "CheckpointError",
     "CheckpointFolder",
     "Clock",
+    "ClusterFaults",
+    "ClusterFigures",
+    "ClusterLayout",
+    "ClusterSimulation",
     "DeadLetters",
     "DeadlineShare",
     "Engine",
+    "Figures",
     "FixedBudget",
     "FrozenModel",
     "GainTable",
@@ -82,11 +92,13 @@ __all__ = [
     "RealClock",
     "Record",
     "RecordQueue",
+    "RecordedAnswers",
     "Records",
     "RejectedRecord",
     "RepeatingSource",
     "Replay",
     "RunState",
+    "SampledRecords",
     "Scheduler",
     "SchedulerContext",
     "SecondRound",
@@ -97,13 +109,19 @@ __all__ = [
     "Source",
     "StepCost",
     "Summary",
+    "Traffic",
     "Turn",
     "WaitingTime",
+    "WorkerSettings",
     "as_recorded",
     "at_rate",
     "at_times",
     "draw_arrivals",
     "simulate",
+    "simulate_cluster",
+    "simulate_worker",
+    "spike_rates",
+    "step_rates",
     "stop_on_signals",
     "workload_a",
     "workload_b",

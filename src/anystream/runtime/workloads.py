@@ -61,10 +61,20 @@ def workload_a(
     The paper gives no table of its workloads; the figures are read from its plots: spikes several times above a
     capacity of 4000 records per second, and some 400 in between.
     """
+    rates, piece_s = spike_rates(
+        duration_s, base_rate=base_rate, peak_rate=peak_rate, spike_s=spike_s, period_s=period_s
+    )
+    return draw_arrivals(rates, piece_s, seed=seed)
+
+
+def spike_rates(
+    duration_s: float, *, base_rate: float, peak_rate: float, spike_s: float, period_s: float
+) -> tuple[NDArray[np.float64], float]:
+    """Return the records per second in each piece of `workload_a`, and the length of a piece in seconds."""
     piece_s = _piece_length(duration_s, spike_s)
     starts_s = np.arange(round(duration_s / piece_s)) * piece_s
     in_spike = (starts_s % period_s) >= period_s - spike_s - 1e-9
-    return draw_arrivals(np.where(in_spike, peak_rate, base_rate), piece_s, seed=seed)
+    return np.where(in_spike, peak_rate, base_rate), piece_s
 
 
 def workload_b(
@@ -88,8 +98,13 @@ def workload_b(
     seed : int, default=0
         Seed of heights and arrivals.
     """
-    heights = np.random.default_rng(seed).uniform(min_rate, max_rate, max(round(duration_s / step_s), 1))
-    return draw_arrivals(heights, step_s, seed=seed + 1)
+    rates = step_rates(duration_s, min_rate=min_rate, max_rate=max_rate, step_s=step_s, seed=seed)
+    return draw_arrivals(rates, step_s, seed=seed + 1)
+
+
+def step_rates(duration_s: float, *, min_rate: float, max_rate: float, step_s: float, seed: int) -> NDArray[np.float64]:
+    """Return the records per second in each piece, `step_s` long, of `workload_b`."""
+    return np.random.default_rng(seed).uniform(min_rate, max_rate, max(round(duration_s / step_s), 1))
 
 
 def _piece_length(duration_s: float, spike_s: float) -> float:
