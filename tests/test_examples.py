@@ -31,7 +31,7 @@ def test_the_readme_example_improves_with_the_budget(capsys):
 
 
 def test_the_program_of_the_runtime_page_begins_a_run_and_continues_it(monkeypatch, tmp_path):
-    page = (ROOT / "docs" / "runtime.md").read_text()
+    page = (ROOT / "docs" / "explanations" / "runtime.md").read_text()
     code = re.search(r"begins a run and continues it:\n\n```python\n(.*?)```", page, re.S)[1]
     monkeypatch.chdir(tmp_path)
     BayesTreeClassifier().fit(np.array([[0.0, 0.0], [0.1, 0.2], [1.0, 1.0], [1.1, 0.9]]), [0, 0, 1, 1]).save(
@@ -40,7 +40,7 @@ def test_the_program_of_the_runtime_page_begins_a_run_and_continues_it(monkeypat
     Path("records.csv").write_text("id,a,b,class\n" + "".join(f"r{i},{i % 2},{i % 2},{i % 2}\n" for i in range(40)))
     for n_records in (40, 41, 42):
         names = {}
-        exec(compile(code, "docs/runtime.md", "exec"), names)
+        exec(compile(code, "docs/explanations/runtime.md", "exec"), names)
         assert names["summary"].answered == n_records
         assert names["engine"].learner.learned == n_records
         keys = [json.loads(line)["key"] for line in Path("answers.jsonl").read_text().splitlines()]
