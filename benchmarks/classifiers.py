@@ -10,6 +10,7 @@ model. Times of the forest are those of training its trees and of reading all of
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -80,7 +81,10 @@ def main() -> None:
     if not data:
         return
     made = CLASSIFIERS | PEERS
-    measured = {name: {key: measure(made[name], parts) for key, parts in data.items()} for name in arguments.only}
+    measured = {}
+    for name in arguments.only:
+        measured[name] = {key: measure(made[name], parts) for key, parts in data.items()}
+        print(name, measured[name], file=sys.stderr, flush=True)  # a row at a time: the whole takes a while
     print_table(
         f"accuracy in % at the default budget, {arguments.folds} of 4 folds, at most {arguments.queries} records of each",
         ["", *data, "mean"],
