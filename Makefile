@@ -8,13 +8,15 @@ JOBS   ?= 2
 LIST   := $(shell find src -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 BUILT  := $(VENV)/.built-$(LIST)
 
-.PHONY: help demo serve-demo test test-browser test-brokers kill-brokers test-ray lint format bench bench-peers bench-server test-clients triton kill-server fuzz-server sanitize tsan fuzz attack stub requirements build clean compare test-recipes
+.PHONY: help demo serve-demo test test-browser test-brokers kill-brokers test-ray lint format bench bench-peers bench-server test-clients triton kill-server fuzz-server sanitize tsan fuzz attack stub requirements build clean compare test-recipes docs test-docs
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo      set up, then run a classifier under rising load in the terminal (under a minute)"
 	@echo "make serve-demo  set up, then serve a dashboard with live traffic on port 8000"
 	@echo "make test      set up, then run the tests"
+	@echo "make docs      the documentation as a site in build/site, built strictly"
+	@echo "make test-docs     every page of the site in a real Chromium, offline; and the examples"
 	@echo "make test-browser  the dashboard in a real Chromium; skipped without one"
 	@echo "make test-recipes  Spark, Dask, Ray Serve and load balancers; what cannot be had is skipped by name"
 	@echo "make test-clients  tritonclient, kserve and others against our server and a real Triton"
@@ -60,6 +62,21 @@ serve-demo: build
 
 test: build
 	@$(PY) -m pytest -q -n $(JOBS) --dist worksteal
+
+# The site of the documentation, in build/site: opens from disk, loads nothing from elsewhere.
+$(VENV)/.docs: $(VENV)/.packages pyproject.toml
+	@echo "installing the group docs into $(VENV)" >&2
+	@$(VENV)/bin/uv pip install -q --python $(PY) --group docs 2>/dev/null \
+	    || $(PY) -m pip install -q --disable-pip-version-check --group docs
+	@touch $@
+
+docs: build $(VENV)/.docs
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" NO_COLOR=1 $(VENV)/bin/zensical build --strict --clean
+	@echo "open build/site/index.html"
+
+test-docs: docs
+	@$(VENV)/bin/uv pip install -q --python $(PY) --group browser --group notebook
+	@$(PY) -m pytest -q tests/browser/test_site.py tests/test_examples.py
 
 test-browser: build
 	@$(VENV)/bin/uv pip install -q --python $(PY) --group browser

@@ -1,4 +1,4 @@
-"""The example of docs/own-classifier.md is short, runs, and keeps the contract."""
+"""The example of docs/how-to/own-classifier.md is short, runs, and keeps the contract."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ import numpy as np
 from anystream import check_anytime_classifier
 from anystream.estimators import StepwiseClassifier
 
-PAGE = Path(__file__).parents[2] / "docs" / "own-classifier.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "own-classifier.md"
 CODE = re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)[1]
 
 
