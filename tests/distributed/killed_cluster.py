@@ -20,14 +20,31 @@ def start_cluster(n_nodes=2):
     from ray.cluster_utils import Cluster
 
     head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": _MEMORY, "_system_config": _HEALTH}
-    cluster = Cluster(initialize_head=True, head_node_args=head)
+    cluster = Cluster()
+    _try_again(lambda: cluster.add_node(**head))
     for _ in range(n_nodes):
-        cluster.add_node(num_cpus=1, object_store_memory=_MEMORY)
-    cluster.wait_for_nodes()
+        add_node(cluster)
+    cluster.wait_for_nodes(timeout=120)
     here = str(Path(__file__).parent)
     environment = {"env_vars": {"PYTHONPATH": here}}
     ray.init(address=cluster.address, include_dashboard=False, log_to_driver=False, runtime_env=environment)
     return cluster
+
+
+def add_node(cluster):
+    """Add a node with one CPU."""
+    _try_again(lambda: cluster.add_node(num_cpus=1, object_store_memory=_MEMORY))
+
+
+def _try_again(start):
+    """Start a node; Ray gives it 30 seconds, which are too few on a machine with much other work."""
+    for attempt in range(5):
+        try:
+            return start()
+        except Exception:
+            if attempt == 4:
+                raise
+    return None
 
 
 def stop_cluster(cluster):
@@ -50,5 +67,5 @@ class NodeKiller:
         if n < self._n_kills and supervisor.answered > self._n_records * (n + 1) / (self._n_kills + 1):
             node = sorted(self._cluster.worker_nodes, key=lambda node: node.unique_id)[0]
             self._cluster.remove_node(node, allow_graceful=False)
-            self._cluster.add_node(num_cpus=1, object_store_memory=_MEMORY)
+            add_node(self._cluster)
             self.killed_at.append(supervisor.answered)

@@ -140,6 +140,19 @@ def test_a_partition_that_kills_every_worker_ends_the_run():
     assert world.living == []
 
 
+def test_workers_that_never_start_end_the_run():
+    world = World()
+
+    class Unborn(FakeWorker):
+        def __init__(self, world, name):
+            super().__init__(world, name)
+            self.events = [Ended("there is no module anystream")]
+
+    world.add = lambda name: Unborn(world, name)
+    with pytest.raises(PartitionError, match="11 workers ended before they were ready: there is no module anystream"):
+        Supervisor(world, partitions(3), n_workers=2).run()
+
+
 @pytest.mark.parametrize("again", [True, False])
 def test_an_error_that_may_be_over_soon_is_tried_again(again):
     world, clock = World(), [0.0]

@@ -16,6 +16,7 @@ from anystream.runtime.summary import Summary
 
 _WAIT_S = 0.1  # time after which the number of workers is looked at
 _RETRY_S = 0.5  # time before a partition is tried again whose last worker is not quite dead
+_MAX_NOT_STARTED = 10  # workers in a row that may end before they are ready
 _MAX_ATTEMPTS = 5  # workers that one partition may cost without one more answer
 
 
@@ -161,6 +162,7 @@ class Supervisor:
         self._members: list[_Member] = []
         self._n_unfinished = len(partitions)
         self._n_started = 0
+        self._n_not_started = 0  # in a row
         self._stopping = False
         self.report = RunReport()
         self.set_workers(n_workers)
@@ -256,7 +258,7 @@ class Supervisor:
         while (event := member.worker.poll()) is not None:
             match event:
                 case Ready():
-                    member.ready = True
+                    member.ready, self._n_not_started = True, 0
                 case Finished(result):
                     self._take_result(member, result)
                 case Failed(error, again):
@@ -290,6 +292,10 @@ class Supervisor:
         if member.leaving and member.partition is None:
             return
         self.report.lost += 1
+        if not member.ready:
+            self._n_not_started += 1
+            if self._n_not_started > _MAX_NOT_STARTED:
+                raise PartitionError(f"{self._n_not_started} workers ended before they were ready: {reason}")
         if member.partition is not None:
             self._note_answered(member.partition.name, member.worker.answered())
             self._count_attempt(member.partition, f"{member.worker.name} is dead: {reason}", again=True)
