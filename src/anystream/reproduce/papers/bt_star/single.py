@@ -47,7 +47,7 @@ def show_differences(measured: Measured, facts: Facts, table: str, method: str) 
         ]
         claims.append(Claim.of(facts, f"{baseline} {method}", same_direction(), cases))
     claims += _text_claims(measured, facts, method)
-    plots = [_letter_plot(measured)] if method == "ENS" else []
+    plots = [_letter_plot(measured)] if method == "ENS" and measured.sets else []
     text = "Differences to the baseline in percentage points. The average is over the sets that have numbers."
     return Section(f"{table.capitalize()}: {titles[method]} ({method})", text, tables, plots, claims)
 
