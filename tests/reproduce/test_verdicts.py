@@ -41,6 +41,13 @@ def test_missing_numbers_are_left_out_and_named():
     assert "left out: b is not here" in judged.why
 
 
+def test_a_claim_is_not_tested_on_fewer_than_half_of_its_cases():
+    missing = [Case(name, None, None, f"{name} is not here") for name in "bc"]
+    judged = at_least(1.0).judge([Case("a", 2.0), *missing])
+    assert judged.verdict is Verdict.UNTESTED
+    assert "1 of 3 cases are here" in judged.why
+
+
 def test_a_failed_case_stands_in_the_reason_with_its_numbers():
     assert "not for b (1 against 2)" in higher().judge([Case("a", 2.0, 1.0), Case("b", 1.0, 2.0)]).why
 

@@ -7,9 +7,16 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from anystream.reproduce import Report
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +79,7 @@ def reproduce(options: ReproduceOptions) -> None:
         raise typer.Exit(1)
 
 
-def _print_report(out_console, report, out) -> None:  # type: ignore[no-untyped-def]  # rich is imported late
+def _print_report(out_console: Console, report: Report, out: Path) -> None:
     from rich.table import Table
 
     from anystream.reproduce.markdown import SIGNS, summarise

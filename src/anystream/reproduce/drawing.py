@@ -58,8 +58,9 @@ def draw_lines(name: str, caption: str, panels: Sequence[Lines], *, columns: int
         handles, labels = axes.flat[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside right upper", frameon=False, fontsize=8)
     else:
-        for ax in list(axes.flat)[: len(panels)]:
-            ax.legend(frameon=False, fontsize=8)
+        for ax, panel in zip(axes.flat, panels, strict=False):
+            if panel.lines:
+                ax.legend(frameon=False, fontsize=8)
     return Plot(name, _save(figure), caption)
 
 

@@ -50,7 +50,8 @@ def run_paper(
     there = find_present(paper.data)
     sources = {name: source for name, source in there.items() if scale.wants(name)}
     missing = [_describe_missing(name) for name in paper.data if name not in there]
-    missing += [f"{name}: not asked for" for name in there if name not in sources]
+    unwanted = [name for name in there if name not in sources]
+    missing += [f"not asked for: {', '.join(unwanted)}"] if unwanted else []
     missing += [
         f"{name}: {source} of scikit-learn instead, a part of it" for name, source in sources.items() if name != source
     ]

@@ -74,14 +74,21 @@ class Rule:
 
     def __str__(self) -> str:
         whole = "all cases" if self.reproduced == 1.0 else f"at least {self.reproduced:.0%} of the cases"
-        return f"{self.text}; reproduced: in {whole}, partly: in at least {self.partly:.0%}"
+        return f"{self.text}; reproduced: in {whole}, partly: in at least {self.partly:.0%}, of those that are here"
 
     def judge(self, cases: Sequence[Case]) -> Judgement:
-        """Return the verdict on a claim with these cases; those that lack a number are left out and named."""
+        """Return the verdict on a claim with these cases; those that lack a number are left out and named.
+
+        A claim is not tested if fewer than half of its cases can be.
+        """
         usable = [case for case in cases if _is_complete(case, self.needs_other)]
         missing = _name_missing([case for case in cases if not _is_complete(case, self.needs_other)])
         if not usable:
             return Judgement(Verdict.UNTESTED, missing or "there is nothing to compare")
+        if 2 * len(usable) < len(cases):
+            return Judgement(
+                Verdict.UNTESTED, f"{len(usable)} of {len(cases)} cases are here, fewer than half; {missing}"
+            )
         failed = [case for case in usable if not self.holds(case)]
         share = 1.0 - len(failed) / len(usable)
         if share >= self.reproduced:

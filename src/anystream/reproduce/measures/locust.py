@@ -31,6 +31,9 @@ ALL = 10**6
 CAPACITY_PER_S = 4000.0
 """Records per second at one sample on the paper's machine."""
 
+TRAFFIC = 5000
+"""Records that arrive in a workload, again and again."""
+
 _SAMPLES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 Stream = tuple[NDArray[np.float64], NDArray[np.int64]]
 
@@ -88,9 +91,9 @@ def measure_equal_time(
     As in the paper, the number of samples is the largest whose time is below that of the micro-clusters.
     """
     X, y = read_stream(data, max_records)
-    queries, past = X[-4000:], slice(max(0, len(X) - 44_000), len(X) - 4000)
-    rival = make_model(f"clusters, {n_clusters}").fit(X[past], y[past])
-    locust = make_model(model).fit(X[past], y[past])
+    queries, past = X[-2000:], slice(max(0, len(X) - 42_000), len(X) - 2000)
+    rival = make_model(f"clusters, {n_clusters}").partial_fit(X[past], y[past])
+    locust = make_model(model).partial_fit(X[past], y[past])
     allowed_us = _time_us(rival, queries, ALL)
     timed = {n: _time_us(locust, queries, n) for n in _SAMPLES}
     samples = max((n for n, used_us in timed.items() if used_us <= allowed_us), default=1)
@@ -149,25 +152,35 @@ class _Recorder(NullSink):
 
 
 def measure_workload(
-    data: str, max_records: int | None, workload: str, target_s: float, duration_s: float, max_steps: int, seed: int
+    data: str,
+    max_records: int | None,
+    workload: str,
+    target_s: float,
+    duration_s: float,
+    max_steps: int,
+    speed: float,
+    seed: int,
 ) -> dict[str, Any]:
     """Return rates, waiting times and accuracy of LOCUST under a workload, in simulated time.
 
-    The simulated machine classifies 4000 records per second at one sample, as the paper's. The model is that of the
-    first two thirds of the records; the rest is the traffic, repeated as often as needed. Accuracy is that of the 5000
-    records that arrived last before each mark, with the samples that the rule allowed and with `max_steps` samples.
+    The simulated machine classifies 4000 records per second at one sample, as the paper's, times `speed`; the rates of
+    the traffic are multiplied by it too, so that the queue in seconds is the same. The model is that of the first two
+    thirds of the records; the next 5000 are the traffic, repeated as often as needed. Accuracy is that of the 5000
+    records (times `speed`) that arrived last before each mark, with the samples that the rule allowed and with
+    `max_steps` samples.
     """
     X, y = read_stream(data, max_records)
     n_learned = 2 * len(y) // 3
     model = LocustClassifier.paper(max_samples=ALL, n_jobs=1)
     model.partial_fit(X[:n_learned], y[:n_learned], classes=np.unique(y))
-    traffic, labels = X[n_learned:], y[n_learned:]
+    traffic, labels = X[n_learned:][:TRAFFIC], y[n_learned:][:TRAFFIC]
     draw = workload_a if workload == "A" else workload_b
-    rates: dict[str, float] = {} if workload == "A" else {"max_rate": 6000.0, "min_rate": 0.0}
+    rates = {"base_rate": 400.0, "peak_rate": 12_000.0} if workload == "A" else {"min_rate": 0.0, "max_rate": 6000.0}
+    rates = {name: speed * rate for name, rate in rates.items()}
     arrivals = draw(duration_s, seed=seed, **rates)
     clock = SimulatedClock()
     sink = _Recorder(clock)
-    cost = MachineCost(call_s=1e-6, record_s=1e-9, step_s=1.0 / CAPACITY_PER_S)
+    cost = MachineCost(call_s=1e-6, record_s=1e-9, step_s=1.0 / (speed * CAPACITY_PER_S))
     Engine(
         SimulatedModel(model, clock, cost),
         Replay(RepeatingSource(traffic, None, len(arrivals)), at_times(arrivals), clock),
@@ -188,7 +201,7 @@ def measure_workload(
     marks = [round(share * (len(arrivals) - 1)) for share in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)]
     right = found == truth
     best = model.classify(traffic, budget=max_steps).labels == labels
-    windows = [slice(max(0, mark - 5000), mark) for mark in marks]
+    windows = [slice(max(0, mark - round(5000 * speed)), mark) for mark in marks]
     return {
         "time_s": edges[1:].tolist(),
         "input_per_s": (n_in / 10.0).tolist(),

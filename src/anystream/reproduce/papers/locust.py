@@ -35,12 +35,13 @@ def settings(scale: Scale) -> dict[str, str]:
         "failed samples vote; bias as each figure says",
         "default": "LocustClassifier()",
         "streams": "file order; "
-        + scale.pick("the first 120,000 records, every 100th of them tested", "all records, every 20th tested"),
+        + scale.pick("the first 80,000 records, every 50th of them tested", "all records, every 20th tested"),
         "protocol": "each block of 20,000 is tested before it is learned",
         "micro-clusters": f"MicroClusterClassifier(n_clusters={CLUSTERS}), all clusters compared",
         "workloads": "simulated time on a machine that classifies 4000 records per second at one sample, as the "
         "paper's; A: 400 per second with spikes of 12,000; B: a random height of 0 to 6000 every two seconds; n_s is "
         f"at most {MAX_STEPS}; the paper prints no rates of its workloads, these are read from its plots",
+        "speed": scale.pick("an eighth of that machine and of that traffic", "that machine and that traffic"),
         "duration": f"{scale.pick(400, 1000)} s of simulated time, target waiting times 10 s and 100 s, seed 0",
         "generated stand-in": "if neither data set is present, a stream of 54 features and 7 classes is run; the "
         "paper's claims are then not tested",
@@ -49,8 +50,8 @@ def settings(scale: Scale) -> dict[str, str]:
 
 def plan(scale: Scale, sources: Mapping[str, str]) -> dict[Any, Cell]:
     """Return the cells of all figures."""
-    bounds = {"max_records": scale.pick(120_000, None)}
-    thin = bounds | {"test_every": scale.pick(100, 20)}
+    bounds = {"max_records": scale.pick(80_000, None)}
+    thin = bounds | {"test_every": scale.pick(50, 20)}
     cells: dict[Any, Cell] = {}
     for name in streams(sources):
         read = () if name == "generated" else (name,)
@@ -68,11 +69,12 @@ def plan(scale: Scale, sources: Mapping[str, str]) -> dict[Any, Cell]:
         for workload in ("A", "B"):
             for target_s in TARGETS_S:
                 inputs = {
-                    "max_records": scale.pick(60_000, 150_000),
+                    "max_records": scale.pick(45_000, 150_000),
                     "workload": workload,
                     "target_s": target_s,
                     "duration_s": float(scale.pick(400, 1000)),
                     "max_steps": MAX_STEPS,
+                    "speed": scale.pick(0.125, 1.0),
                     "seed": 0,
                 }
                 cells["load", name, workload, target_s] = Cell(measures.measure_workload, where | inputs, read, 5.0)

@@ -63,7 +63,9 @@ def show_combined(measured: Measured, facts: Facts) -> Section:
         "Figure 9, left: combined approaches",
         f"Anytime accuracy on {name} for the EM baseline with BN, BW (f0.05) and ENS, alone and together.",
         [Table(("combination", "avg, %", "max, %", "mon, %", "mon by the formula, %"), rows)],
-        [draw_lines("figure-9-left", "Figure 9, left: combined approaches; dashed: our default.", [panel], height=4.2)],
+        [draw_lines("figure-9-left", "Figure 9, left: combined approaches; dashed: our default.", [panel], height=4.2)]
+        if found
+        else [],
         [
             Claim.of(facts, "combined mon", at_least(99.0, unit=" % by the printed formula"), near_perfect),
             Claim.of(facts, "combined best", higher(0.5, what="avg"), best, default),
@@ -145,7 +147,9 @@ def show_curves(measured: Measured, facts: Facts) -> Section:
         [
             draw_lines("figure-10-top", "Figure 10, top: anytime accuracy of BT*, and of our default.", panels),
             draw_bars("figure-10-bottom", "Figure 10, bottom: mean differences to the baselines.", means, y="points"),
-        ],
+        ]
+        if means
+        else [],
         [
             Claim.of(facts, "BT* curves", at_least(99.0, unit=" % mon by the printed formula"), monotone),
             Claim.of(facts, "BT* summary", higher(0.5, reproduced=0.9, what="the mean gain of BT*"), cases),

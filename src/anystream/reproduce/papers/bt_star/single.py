@@ -47,7 +47,7 @@ def show_differences(measured: Measured, facts: Facts, table: str, method: str) 
         ]
         claims.append(Claim.of(facts, f"{baseline} {method}", same_direction(), cases))
     claims += _text_claims(measured, facts, method)
-    plots = [_letter_plot(measured)] if method == "ENS" else []
+    plots = [_letter_plot(measured)] if method == "ENS" and measured.sets else []
     text = "Differences to the baseline in percentage points. The average is over the sets that have numbers."
     return Section(f"{table.capitalize()}: {titles[method]} ({method})", text, tables, plots, claims)
 
@@ -55,8 +55,12 @@ def show_differences(measured: Measured, facts: Facts, table: str, method: str) 
 def _difference_row(name: str, printed: Sequence[float | None], gain: Mapping[str, float] | None) -> list[str]:
     cells = [name]
     for value, key in zip(printed, MEASURES, strict=True):
-        cells += ["-" if value is None else f"{value:+.1f}", "-" if gain is None else f"{gain[key]:+.1f}"]
-    return [*cells, "-" if gain is None else f"{gain['mon printed']:+.1f}"]
+        cells += [_signed(value), _signed(None if gain is None else gain[key])]
+    return [*cells, _signed(None if gain is None else gain["mon printed"])]
+
+
+def _signed(value: float | None) -> str:
+    return "-" if value is None else f"{round(value, 1) + 0.0:+.1f}"  # adding 0 makes -0.0 positive
 
 
 def _text_claims(measured: Measured, facts: Facts, method: str) -> list[Claim]:
