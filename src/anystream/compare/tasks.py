@@ -12,8 +12,9 @@ from anystream.compare.settings import Settings
 from anystream.streams import SEA, GeneratedStream, MovingGaussians, Sine, load_dataset
 
 _TRAIN_SHARE = 2 / 3
-_DRIFTS_AT = (1 / 6, 1 / 3, 1 / 2)
-"""Drifts of generated streams, as shares of their length: before the test records, which are the last third."""
+_DRIFTS_AT = (1 / 12, 1 / 6, 1 / 4)
+"""Drifts of generated streams, as shares of their length: the test records, which are the last third, and most of the
+training records are of the last concept."""
 _IN_TIME_ORDER = ("elec2", "airlines", "powersupply", "ozone_8hr", "rialto", "kddcup99_10pct")
 _DECIMALS = 6
 """Decimals that files of data sets have: float32 is rounded to them, so that libraries get the printed numbers."""
