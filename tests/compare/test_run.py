@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from anystream.compare import Method, load_task, run_comparison
@@ -31,8 +33,6 @@ def test_a_finished_cell_is_read_instead_of_measured_again(task, tmp_path, monke
 
 
 def test_another_setting_is_measured_again(task, tmp_path, monkeypatch):
-    from dataclasses import replace
-
     monkeypatch.setattr(run_module, "run_cell", lambda method, task, settings: make_result(holdout=settings.seed / 10))
     run_comparison([task], [NB], TINY, folder=tmp_path, isolate=False)
     (other,) = run_comparison([task], [NB], replace(TINY, seed=2), folder=tmp_path, isolate=False)

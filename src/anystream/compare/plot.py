@@ -109,7 +109,9 @@ def _draw_task(axes: Any, task: str, results: Sequence[CellResult], styles: dict
         zorder=0,
     )
     axes.set_xscale("log")
-    best = max(result.holdout for result in results)
-    axes.set_ylim(max(0.0, best - 0.45), min(1.0, best + 0.03))
+    methods = [result.holdout for result in results]
+    best = max(point.accuracy for result in results for point in points_of(result))
+    margin = 0.05 * (best - min(methods)) + 0.01
+    axes.set_ylim(max(0.0, min(methods) - 4 * margin), min(1.0 + margin, best + margin))  # small budgets may be below
     axes.yaxis.set_major_formatter(percent)
     axes.set(title=task, xlabel="one prediction, median CPU time (µs)", ylabel="holdout accuracy")

@@ -50,7 +50,9 @@ class _BatchInterface:
         if len(X) == 1:
             return np.array([self._candidate.predict_one(self._candidate.as_records(X)[0])], dtype=np.object_)
         labels = self._candidate.predict(X)
-        return np.where(labels == NO_LABEL, None, labels.astype(np.object_))
+        found: NDArray[np.object_] = labels.astype(np.object_)
+        found[labels == NO_LABEL] = None
+        return found
 
     def partial_fit(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
         self._candidate.partial_fit(X, y)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream.compare.methods import installed_version
+from anystream.compare.tasks import DECIMALS
 from anystream.evaluate import run_prequential
 from anystream.streams import available_datasets, load_dataset
 
@@ -200,4 +201,4 @@ def _run_capymoa(published: Published) -> tuple[float, float]:
 
 def _read_elec2() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     data = load_dataset("elec2")
-    return np.round(np.asarray(data.X, dtype=np.float64), 6), data.y
+    return np.asarray(np.asarray(data.X, dtype=np.float64).round(DECIMALS), dtype=np.float64), data.y

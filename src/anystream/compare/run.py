@@ -19,6 +19,7 @@ from anystream.compare.settings import Settings
 from anystream.compare.tasks import Task, load_task
 
 T = TypeVar("T")
+_FORMAT = 1  # of the files of finished cells; to be raised when `CellResult` changes
 
 
 def load_tasks(names: Iterable[str], settings: Settings, log: Callable[[str], None]) -> list[Task]:
@@ -66,7 +67,7 @@ def run_comparison(
     results = []
     for number, (task, method) in enumerate((task, method) for task in tasks for method in methods):
         done = f"{number + 1} of {len(tasks) * len(methods)}"
-        key = settings.to_json() | {"version": method.version, "machine": describe_machine()}
+        key = settings.to_json() | {"format": _FORMAT, "version": method.version, "machine": describe_machine()}
         path = None if folder is None else folder / "cells" / f"{_file_name(f'{task.name} {method}')}.json"
         known = _read(path, key)
         if known is not None:

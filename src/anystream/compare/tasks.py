@@ -12,10 +12,11 @@ from anystream.compare.settings import Settings
 from anystream.streams import SEA, GeneratedStream, MovingGaussians, Sine, load_dataset
 
 _TRAIN_SHARE = 2 / 3
-_DRIFTS_AT = (1 / 6, 1 / 3, 1 / 2)
-"""Drifts of generated streams, as shares of their length: before the test records, which are the last third."""
+_DRIFTS_AT = (1 / 12, 1 / 6, 1 / 4)
+"""Drifts of generated streams, as shares of their length: the test records, which are the last third, and most of the
+training records are of the last concept."""
 _IN_TIME_ORDER = ("elec2", "airlines", "powersupply", "ozone_8hr", "rialto", "kddcup99_10pct")
-_DECIMALS = 6
+DECIMALS = 6
 """Decimals that files of data sets have: float32 is rounded to them, so that libraries get the printed numbers."""
 
 GENERATED: dict[str, Callable[[int, int], GeneratedStream[object]]] = {
@@ -63,7 +64,7 @@ class Task:
     @property
     def n_features(self) -> int:
         """Number of columns of X."""
-        return self.X_train.shape[1]
+        return int(self.X_train.shape[1])
 
 
 def load_task(name: str, settings: Settings) -> Task:
@@ -90,7 +91,7 @@ def load_task(name: str, settings: Settings) -> Task:
     ordered = name in _IN_TIME_ORDER
     if not ordered:
         data = data.shuffled(settings.seed)
-    X = np.round(np.asarray(data.X, dtype=np.float64), _DECIMALS)
+    X = np.asarray(np.asarray(data.X, dtype=np.float64).round(DECIMALS), dtype=np.float64)
     return _split(name, X, data.y, data.n_classes, settings, ordered=ordered)
 
 
