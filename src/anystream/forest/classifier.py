@@ -426,7 +426,7 @@ class AnytimeForestClassifier(MergeableMixin, SaveableMixin, TrainedClassifier, 
         return dump_ensemble(self.ensemble_, {"order": self.order_, **rules})
 
     def restore_state(self, file: ModelFile, *, mapped: bool) -> None:
-        """Restore the ensemble and build `forest_`, which copies the arrays."""
+        """Restore the ensemble and build `forest_`, which copies the arrays; those of the ensemble stay mapped."""
         names = tuple(getattr(self, "feature_names_in_", ())) or None
         ensemble, rules = read_ensemble_state(file, self.classes_, names, self.n_features_in_)
         with name_file_in_errors(type(self), file):

@@ -23,6 +23,7 @@ from anystream.forest.link import Link
 from anystream.model_file import ArraySpec
 from anystream.model_file.checks import check_named_arrays
 from anystream.model_file.errors import InvalidContent, short
+from anystream.model_file.payload import is_mapped
 
 MAX_CLASSES = 2**16
 MAX_FEATURES = 2**31 - 2
@@ -158,9 +159,9 @@ class TreeEnsemble:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays."""
+        """Bytes of the arrays in memory; those in a mapped file are not counted."""
         arrays = [getattr(self, name) for name in _SPECS] + list(self.categories.values())
-        return int(sum(array.nbytes for array in arrays))
+        return int(sum(array.nbytes for array in arrays if not is_mapped(array)))
 
     @property
     def categorical(self) -> NDArray[np.int32]:

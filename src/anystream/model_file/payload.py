@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from io import BufferedReader
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,14 @@ def copy_payload(file: BufferedReader, begin: int, end: int, alignment: int) -> 
         raise _changed()
     memory.flags.writeable = payload.flags.writeable = False
     return payload
+
+
+def is_mapped(array: NDArray[Any]) -> bool:
+    """Whether an array lies in a mapped file, whose pages the system can drop from memory at any time."""
+    owner: Any = array
+    while isinstance(owner, np.ndarray) and owner.base is not None:
+        owner = owner.base
+    return isinstance(getattr(owner, "obj", owner), MappedFile)
 
 
 class MappedFile(mmap.mmap):
