@@ -23,10 +23,11 @@ def test_clusters_are_simulated_with_and_without_the_loss_of_a_worker(home):
 
 
 def test_the_table_names_the_number_of_workers_that_is_enough(home):
-    done = run_program(*CLUSTER, "--workers", "2", "--lost", "0", "--workload", "steps", cwd=home)
+    done = run_program(*CLUSTER, "--workers", "2", "--lost", "0", "--workload", "steps", "--plot", "c.svg", cwd=home)
     assert done.returncode == 0, done.stderr
-    assert "for 99% within 50ms: 1 workers are enough" in done.stdout
+    assert "for 99% within 50ms: 1 worker is enough" in done.stdout
     assert "recovery" not in done.stdout
+    assert (home / "c.svg").exists()
 
 
 @pytest.mark.parametrize(

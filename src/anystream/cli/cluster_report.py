@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
@@ -67,27 +66,29 @@ def print_clusters(result: ClusterResult, options: SimulateOptions) -> None:
 
 def plot_clusters(result: ClusterResult, path: str) -> None:
     """Draw shares in time and accuracy over the number of workers, and the time to recover, into a file."""
+    n_lost = result.simulation.faults.n_lost
     figure = new_figure(8.0, 4.0)
-    shares, recovery = figure.subplots(1, 2, width_ratios=(3, 2))
+    shares, *others = figure.subplots(1, 2 if n_lost else 1, squeeze=False)[0]
     workers = [found.n_workers for found in result.figures]
     shares.plot(workers, [found.undisturbed.on_time for found in result.figures], "o-", label="on time")
     if result.simulation.answers.has_labels:
         right = [found.undisturbed.on_time_accuracy for found in result.figures]
         shares.plot(workers, right, "s-", label="right and on time")
-    if result.simulation.faults.n_lost:
+    if n_lost:
         with_loss = [found.with_loss.on_time if found.with_loss else float("nan") for found in result.figures]
-        shares.plot(workers, with_loss, "o--", label=f"on time, {result.simulation.faults.n_lost} lost")
-        seconds = [float("nan") if found.recovery_s is None else found.recovery_s for found in result.figures]
-        recovery.plot(workers, seconds, "o-")
+        shares.plot(workers, with_loss, "o--", label=f"on time, {n_lost} lost")
     shares.axhline(result.min_on_time, color="grey", linewidth=0.8, linestyle=":")
     shares.set(xlabel="workers", ylabel="share of the records", ylim=(0.0, 1.05))
     shares.legend(frameon=False, loc="lower right")
-    recovery.set(xlabel="workers", ylabel="seconds to recover", ylim=(0.0, None))
-    for axes in (shares, recovery):
+    shares.yaxis.set_major_formatter(percent)
+    for recovery in others:
+        seconds = [float("nan") if found.recovery_s is None else found.recovery_s for found in result.figures]
+        recovery.plot(workers, seconds, "o-")
+        recovery.set(xlabel="workers", ylabel="seconds to recover", ylim=(0.0, None))
+    for axes in (shares, *others):
         axes.set_xscale("log")
         set_ticks(axes.xaxis, workers, "{x:,.0f}")
         style_axes(axes)
-    shares.yaxis.set_major_formatter(percent)
     figure.savefig(path)
 
 
@@ -119,5 +120,7 @@ def _accuracy(figures: Figures | None) -> str:
     return "-" if figures is None or figures.accuracy is None else f"{figures.accuracy:.4f}"
 
 
-def _count(n_workers: Any) -> str:
-    return "none of these is enough" if n_workers is None else f"{n_workers} workers are enough"
+def _count(n_workers: int | None) -> str:
+    if n_workers is None:
+        return "none of these is enough"
+    return "1 worker is enough" if n_workers == 1 else f"{n_workers} workers are enough"

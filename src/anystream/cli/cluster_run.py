@@ -164,13 +164,13 @@ def _run_shared(number: int, task: WorkerTask) -> WorkerOutcome:
     return run_task(simulation, layouts[number], task)
 
 
-def check_cluster_options(options: ClusterOptions) -> ClusterCheck:
+def check_cluster_options(options: SimulateOptions) -> ClusterCheck:
     """Check the numbers of workers and the share that is enough."""
     if not options.worker_speed > 0.0:
         raise ValueError(f"--worker-speed is {options.worker_speed:g}; use a factor above 0")
     if not 0.0 < options.min_on_time <= 1.0:
         raise ValueError(f"--min-on-time is {options.min_on_time:g}; use a share above 0 and up to 1")
-    if getattr(options, "machines", None) != SimulateOptions.machines:
+    if options.machines != SimulateOptions.machines:
         raise ValueError("--machines is for single machines; with --workers use --worker-speed")
     assert options.workers is not None
     return ClusterCheck(parse_worker_counts(options.workers), options.min_on_time)

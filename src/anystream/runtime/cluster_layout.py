@@ -100,7 +100,7 @@ class ClusterLayout:
         weights = np.arange(1, faults.n_partitions + 1) ** -faults.skew
         partition_shares = rng.permutation(weights / weights.sum())
         owners = np.arange(faults.n_partitions) % n_workers
-        shares = np.bincount(owners, partition_shares, n_workers)
+        shares = _sum_by(owners, partition_shares, n_workers)
         by_share = np.argsort(-shares, kind="stable")
         lost = np.sort(by_share[: faults.n_lost])
         speeds = np.ones(n_workers)
@@ -109,7 +109,7 @@ class ClusterLayout:
         speeds[rng.permutation(survivors)[:n_slow]] = faults.straggler_speed
         moved = np.flatnonzero(np.isin(owners, lost))
         heirs = np.resize(rng.permutation(survivors), len(moved)) if len(survivors) else owners[moved]
-        return cls(shares, speeds, lost, np.bincount(heirs, partition_shares[moved], n_workers))
+        return cls(shares, speeds, lost, _sum_by(heirs, partition_shares[moved], n_workers))
 
     def choose_examples(self, max_alike: int = 3) -> list[tuple[int, float]]:
         """Return workers to simulate, each with how many times its traffic the workers have that it stands for.
@@ -135,3 +135,7 @@ class ClusterLayout:
     def _middle(self, group: NDArray[np.int64]) -> tuple[int, float]:
         middle = int(group[len(group) // 2])
         return middle, float(self.shares[group].sum() / self.shares[middle])
+
+
+def _sum_by(workers: NDArray[np.int64], shares: NDArray[np.float64], n_workers: int) -> NDArray[np.float64]:
+    return np.asarray(np.bincount(workers, shares, n_workers), dtype=np.float64)
