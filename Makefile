@@ -99,7 +99,7 @@ build/kafka/.jars: tests/brokers/kafka.xml
 	    && touch $@ || echo "Kafka cannot be had (it needs java and mvn); its tests are skipped" >&2
 
 test-brokers: build $(VENV)/.brokers build/kafka/.jars
-	@$(PY) -m pytest -q -rs tests/brokers
+	@$(PY) -m pytest -q -rs -n $(JOBS) --dist loadgroup tests/brokers
 
 BROKER_KILLS ?= 100
 BROKERS ?= redis kafka nats mqtt
