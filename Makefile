@@ -119,7 +119,7 @@ build/kafka/.jars: tests/brokers/kafka.xml
 	    && touch $@ || echo "Kafka cannot be had (it needs java and mvn); its tests are skipped" >&2
 
 test-brokers: build $(VENV)/.brokers build/kafka/.jars
-	@$(PY) -m pytest -q -rs tests/brokers
+	@$(PY) -m pytest -q -rs -n $(JOBS) --dist loadgroup tests/brokers
 
 # The engines of the recipes need other versions than the development packages: a virtual environment of its own, which
 # finds anystream and everything else in the first. HAProxy, nginx and Java come from the system.

@@ -21,6 +21,7 @@ def _serve(name):
     return fixture
 
 
+@pytest.hookimpl(tryfirst=True)  # before the plugin reads the groups
 def pytest_collection_modifyitems(items):
     """With several workers, one of them has all tests of a broker, so that it is started once."""
     for item in items:

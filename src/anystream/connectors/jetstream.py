@@ -95,6 +95,11 @@ class _Connection:
         client.options["allow_reconnect"] = True
         self.client, self.jetstream = client, client.jetstream(timeout=_TIMEOUT_S)
 
+    def require(self) -> None:
+        """Raise while the client is looking for the server."""
+        if not self.client.is_connected:
+            raise ConnectionError("there is no connection")
+
     async def publish(self, messages: Sequence[OutMessage]) -> None:
         """Write messages; on return all are stored."""
         for first in range(0, len(messages), _MAX_AT_ONCE):
@@ -216,11 +221,12 @@ class JetStreamSource(MessageSource):
         await self._connection.client.request(message.handle.reply, b"+ACK", timeout=_TIMEOUT_S)
 
     def _subscribe(self) -> None:
-        """Connect and bind to the durable consumer, which is made if it does not exist."""
+        """Connect and bind to the durable consumer, which is made if it does not exist; raise without a connection."""
         if self._subscription is None:
             self._subscription = self._connection.run(self._open_subscription())
             self._connection.start(self._pull())
             self._connection.start(self._report_progress())
+        self._connection.require()
 
     async def _open_subscription(self) -> Any:
         await self._connection.open()
@@ -314,6 +320,7 @@ class JetStreamPublisher(Publisher):
         if self._connection is None:
             self._connection = _Connection(self.address)
         self._connection.run(self._connection.open())
+        self._connection.require()
         self._connection.run(self._connection.publish(messages), 2 * _TIMEOUT_S + len(messages) / 100)
 
     def close(self) -> None:

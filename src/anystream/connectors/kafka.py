@@ -8,6 +8,7 @@ one transaction, which readers with the isolation level ``read_committed`` see w
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import time
@@ -32,6 +33,7 @@ except ImportError as error:  # pragma: no cover  the tests have it
 
 _TIMEOUT_S = 20.0  # for a transaction, or an answer of the cluster
 _SLICE_S = 0.1  # of waiting, after which errors are looked at
+_FENCED_AFTER_S = 60.0  # after the cluster was away, it may take a consumer for another one of the same name
 
 _TLS_SETTINGS = {"ca": "ssl.ca.location", "cert": "ssl.certificate.location", "cert_key": "ssl.key.location"}
 
@@ -55,15 +57,20 @@ class _ClientErrors:
         Whether the cluster refuses the credentials.
     down : bool
         Whether no broker was connected since this was last set to False.
+    fatal : KafkaError or None
+        An error after which the client can do nothing more.
     """
 
     def __init__(self) -> None:
         self.last = ""
         self.refused = False
         self.down = False
+        self.fatal: Any = None
 
     def note(self, error: Any) -> None:
         """Note an error; a callback of the client."""
+        if error.fatal():
+            self.fatal = error
         if error.code() == kafka.KafkaError._ALL_BROKERS_DOWN:
             self.down = True
             return
@@ -141,7 +148,7 @@ class KafkaSource(MessageSource):
         self._identity = name or f"{socket.gethostname()}-{os.getpid()}"
         session_s = self.address.seconds("session_timeout", 10.0) or 10.0
         self._errors = _ClientErrors()
-        self._consumer = kafka.Consumer(
+        self._settings = (
             settings
             | {
                 "error_cb": self._errors.note,
@@ -173,12 +180,8 @@ class KafkaSource(MessageSource):
         self._failure: BaseException | None = None
         self._in_commit = False  # whether a transaction is to be committed whose result is not known
         self._restored: dict[str, tuple[int, str]] = {}
-        self._consumer.subscribe(
-            [self.address.stream],
-            on_assign=self._guard(self._on_assign),
-            on_revoke=self._guard(self._on_revoke),
-            on_lost=self._guard(self._on_lost),
-        )
+        self._away_at = -math.inf
+        self._consumer = self._subscribe()
 
     # -- the contract ------------------------------------------------------------------------------------------------
 
@@ -214,6 +217,44 @@ class KafkaSource(MessageSource):
 
     # -- messages ----------------------------------------------------------------------------------------------------
 
+    def _subscribe(self) -> Any:
+        """Return a new consumer that joins the group."""
+        consumer = kafka.Consumer(self._settings)
+        consumer.subscribe(
+            [self.address.stream],
+            on_assign=self._guard(self._on_assign),
+            on_revoke=self._guard(self._on_revoke),
+            on_lost=self._guard(self._on_lost),
+        )
+        return consumer
+
+    def _renew_consumer(self) -> None:
+        """Join the group again after a fatal error; raise it, unless a cluster that was away is the cause.
+
+        A cluster that ends while a consumer joins knows its name and not the identity that it gave to it then, and so
+        takes it for another process.
+        """
+        fatal, self._errors.fatal = self._errors.fatal, None
+        if fatal is None:
+            return
+        if fatal.code() != kafka.KafkaError.FENCED_INSTANCE_ID or time.monotonic() - self._away_at > _FENCED_AFTER_S:
+            self._errors.fatal = fatal
+            raise ValueError(
+                f"{self.address}: {fatal.str()}"
+                if fatal.code() != kafka.KafkaError.FENCED_INSTANCE_ID
+                else f"{self.address}: another process has the name {self._identity!r} in the group {self._group()!r}; "
+                "give each its own with the option consumer"
+            )
+        self._forget(list(self._progress))
+        self._is_member = self._paused = False
+        self._consumer.close()
+        self._consumer = self._subscribe()
+
+    def _away(self, text: str) -> KafkaAwayError:
+        """Return the error for a cluster that does not answer, and note when that was."""
+        self._away_at = time.monotonic()
+        return KafkaAwayError(text)
+
     def _make_decoder(self, value_format: str) -> Decoder:
         url = self.address.options.get("registry")
         registry = None
@@ -224,6 +265,7 @@ class KafkaSource(MessageSource):
         return make_decoder(value_format, avro_schema=self.address.options.get("avro_schema"), registry=registry)
 
     def _fetch(self, max_messages: int, wait_s: float) -> list[Message]:
+        self._renew_consumer()
         self._pause(False)
         self._rewind()
         held, self._held = self._held, []
@@ -253,13 +295,18 @@ class KafkaSource(MessageSource):
         try:
             found = self._consumer.list_topics(self.address.stream, timeout=1.0).topics[self.address.stream]
         except kafka.KafkaException as error:
-            raise KafkaAwayError(self._errors.last or error.args[0].str()) from error
+            raise self._away(self._errors.last or error.args[0].str()) from error
         if found.error is not None:
             raise self._to_error(found.error)
 
     def _consume(self, max_messages: int, wait_s: float) -> list[Any]:
         """Return messages of the client, after the callbacks for partitions have run; raise what those raised."""
-        found: list[Any] = self._consumer.consume(max_messages, timeout=wait_s)
+        try:
+            found: list[Any] = self._consumer.consume(max_messages, timeout=wait_s)
+        except kafka.KafkaException as error:
+            if not error.args[0].fatal():
+                raise
+            self._errors.fatal, found = error.args[0], []
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
@@ -278,6 +325,7 @@ class KafkaSource(MessageSource):
 
     def _serve(self) -> None:
         self._pause(True)
+        self._renew_consumer()
         for raw in self._consume(1, 0.0):  # callbacks run in here; a paused partition has no messages
             message = self._to_message(raw)
             if message is not None:
@@ -357,7 +405,7 @@ class KafkaSource(MessageSource):
             if self._has_lost(found):
                 self._rewind_after_loss(list(by_partition))
                 return
-            raise KafkaAwayError(found.str()) from error
+            raise self._away(found.str()) from error
         for message in messages:
             self._progress[message.partition].finish(message.position)
 
