@@ -8,7 +8,7 @@ JOBS   ?= 2
 LIST   := $(shell find src -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 BUILT  := $(VENV)/.built-$(LIST)
 
-.PHONY: help demo serve-demo test test-browser test-brokers kill-brokers test-ray lint format bench bench-peers bench-server test-clients triton kill-server fuzz-server sanitize tsan fuzz attack stub requirements build clean compare test-recipes docs test-docs
+.PHONY: help demo serve-demo test test-browser test-brokers kill-brokers test-ray lint format bench bench-peers bench-server test-clients triton kill-server fuzz-server sanitize tsan fuzz attack stub requirements build clean compare test-recipes docs test-docs wheel check-clang check-aarch64
 .DEFAULT_GOAL := help
 
 help:
@@ -34,6 +34,8 @@ help:
 	@echo "make tsan      models and queries in many threads under the thread sanitizer; TSAN_SECONDS=120"
 	@echo "make fuzz      load damaged model files for a minute, under the sanitizers"
 	@echo "make attack    kills, full disks, failing memory, damaged input; ATTACK_SECONDS=300 SEED=0 ONLY=kills,disk"
+	@echo "make wheel     the sdist, and the wheel for this machine from it, tested in a clean environment"
+	@echo "make check-clang, make check-aarch64   the native core by other compilers; the latter runs it in an emulator"
 	@echo "make format    ruff and clang-format, in place"
 
 $(VENV)/.packages: requirements/dev.txt
@@ -240,6 +242,42 @@ SEED ?= 0
 attack: build build/sanitize/.built
 	@PYTHONPATH=tests $(PY) -P -m attack --sanitized '$(SAN_ENV) $(SANPY) -P' \
 	    --seconds $(ATTACK_SECONDS) --seed $(SEED) --jobs $(JOBS) $(if $(ONLY),--only $(ONLY)) $(if $(CASE),--case $(CASE))
+
+# A release: the sdist, and the wheel for this machine from it, tested in an environment that has nothing else.
+CLEANPY := build/wheel/venv/bin/python
+wheel: $(VENV)/.packages
+	@rm -rf dist build/wheel && mkdir -p build/wheel
+	@$(PY) -c 'from scikit_build_core.build import build_sdist; build_sdist("dist")' >build/wheel/sdist.log 2>&1 \
+	    || { cat build/wheel/sdist.log; exit 1; }
+	@tar -xzf dist/anystream-*.tar.gz -C build/wheel --strip-components=1 --one-top-level=source
+	@echo "building a wheel from the sdist" >&2
+	@cd build/wheel/source && $(CURDIR)/$(PY) -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps \
+	    -w $(CURDIR)/dist .
+	@$(PY) -m venv build/wheel/venv && $(CLEANPY) -m pip install -q --disable-pip-version-check dist/anystream-*.whl
+	@cd build/wheel && $(CURDIR)/$(CLEANPY) -I $(CURDIR)/tests/installed_wheel.py
+	@ls dist
+
+# The native core by clang; and for aarch64 by a cross compiler, with a test that an emulator runs.
+PLAIN_CXX := -std=c++20 -pedantic-errors -Wall -Wextra -Wno-psabi -ffp-contract=off -Inative/include
+CORE := $(shell find native/src -name '*.cpp' ! -name '*_avx2.cpp' ! -name '*_avx512.cpp')
+CROSS := build/aarch64
+check-clang:
+	@printf '%s\n' $(CORE) | xargs -P $(JOBS) -n 1 clang++ $(PLAIN_CXX) -fsyntax-only
+	@echo "check-clang: $(words $(CORE)) sources"
+
+$(CROSS)/%.o: native/src/%.cpp
+	@mkdir -p $(@D)
+	@aarch64-linux-gnu-g++ $(PLAIN_CXX) -O1 -c $< -o $@
+
+$(CROSS)/libcore.a: $(patsubst native/src/%.cpp,$(CROSS)/%.o,$(CORE))
+	@rm -f $@ && aarch64-linux-gnu-ar rcs $@ $^
+
+check-aarch64: build $(CROSS)/libcore.a
+	@aarch64-linux-gnu-g++ $(PLAIN_CXX) -O1 -static tests/native/core_test.cpp $(CROSS)/libcore.a -o $(CROSS)/core_test
+	@g++ $(PLAIN_CXX) -O1 tests/native/core_test.cpp build/release/libanystream_core.a -pthread -o $(CROSS)/core_test_here
+	@here=$$($(CROSS)/core_test_here) && there=$$(qemu-aarch64 $(CROSS)/core_test) && test $$here = $$there \
+	    && echo "check-aarch64: $(words $(CORE)) sources; the same bits as here, fingerprint $$here" \
+	    || { echo "aarch64 has the fingerprint $$there, this machine $$here"; exit 1; }
 
 requirements: $(VENV)/.packages
 	@$(PY) -m pip install -q uv

@@ -1,4 +1,4 @@
-"""The site of the documentation, opened from disk: every page shows up without an error and loads nothing from elsewhere."""
+"""The site of the documentation, opened from disk: no page has an error or loads anything from elsewhere."""
 
 import re
 from pathlib import Path

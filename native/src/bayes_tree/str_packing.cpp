@@ -28,7 +28,8 @@ Groups tile(const Level& level, const BuildOptions& options) {
     std::vector<std::size_t> starts;  // of tiles
     while (!open.empty()) {
         throw_if_stopped(options);
-        const auto [first, last, dimension] = open.back();
+        const Slab slab = open.back();  // no structured binding: clang 14 cannot capture one in a lambda
+        const auto first = slab.first, last = slab.last, dimension = slab.dimension;
         open.pop_back();
         const std::size_t tiles = (last - first + fanout - 1) / fanout;
         if (tiles == 1) {
