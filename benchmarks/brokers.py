@@ -1,4 +1,4 @@
-"""Throughput on real brokers: records/s of ``anystream classify`` beside the client library that reads alone.
+"""Throughput on real brokers: CPU time of ``anystream classify`` beside the client library that reads alone.
 
 Run as a program: ``PYTHONPATH=tests python -m benchmarks.brokers redis kafka nats mqtt``; `make test-brokers` sets up what it needs.
 """
@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from brokers.outside import OUTSIDE, make_training_table
-from brokers.program import finish, fork, start
+from brokers.program import finish, finish_timed, fork, start
 from brokers.servers import SERVERS, UnavailableError
 
 N_RECORDS = 20_000
@@ -87,14 +87,19 @@ READ = {"redis": read_redis, "kafka": read_kafka, "nats": read_nats, "mqtt": rea
 OPTIONS = {"redis": "group=g", "kafka": "group=g", "nats": "durable=g", "mqtt": "client=one"}
 
 
-def timed(call):
-    began = time.monotonic()
-    call()
-    return time.monotonic() - began
+def cpu_of(child):
+    """Seconds of CPU that a process has used when it ends."""
+    code, cpu_s = finish_timed(child, 600)
+    assert code == 0
+    return cpu_s
+
+
+def do_nothing(server):
+    """What a process costs without any records: a fork, and the import of nothing."""
 
 
 def measure(name, folder):
-    """Seconds of the client alone, and of classify with answers to the same broker; the idle second at its end taken off."""
+    """Seconds of CPU of the client that reads alone, and of classify with answers to the same broker."""
     log = folder / "log"
     server = SERVERS[name](folder / "server")
     try:
@@ -103,8 +108,8 @@ def measure(name, folder):
         fit = ["fit", folder / "train.csv", "--label", "class", "--key", "id", "-o", model]
         assert finish(start(fit, log)) == 0, log.read_text()
         assert finish(fork(log, fill, server), 300) == 0, log.read_text()
-        alone_s = timed(lambda: finish(fork(log, READ[name], server), 300))
-        address = server.address("events") + f"?{OPTIONS[name]}&idle=3s"
+        alone_s = cpu_of(fork(log, READ[name], server)) - cpu_of(fork(log, do_nothing, server))
+        address = server.address("events") + f"?{OPTIONS[name]}&idle=2s"
         arguments = [
             "classify",
             model,
@@ -118,16 +123,16 @@ def measure(name, folder):
             "10",
             "-q",
         ]
-        ours_s = timed(lambda: finish(start(arguments, log), 300)) - 3.0
-        return alone_s, ours_s
+        return alone_s, cpu_of(start(arguments, log))
     finally:
         server.kill()
 
 
 def main():
     print(
-        f"{'broker':8} {'client alone':>14} {'anystream':>14}  (records/s, {N_RECORDS} records of 3 features, 10 steps, start-up included)"
+        f"us of CPU per record, and records/s of one core; {N_RECORDS} records of 3 features, 10 steps, start included"
     )
+    print(f"{'broker':8} {'client alone':>24} {'anystream':>24}")
     for name in sys.argv[1:] or list(SERVERS):
         with tempfile.TemporaryDirectory() as folder:
             try:
@@ -135,7 +140,8 @@ def main():
             except UnavailableError as error:
                 print(f"{name:8} skipped: {error}")
                 continue
-        print(f"{name:8} {N_RECORDS / alone_s:14.0f} {N_RECORDS / ours_s:14.0f}", flush=True)
+        cells = [f"{1e6 * cpu_s / N_RECORDS:10.1f} us {N_RECORDS / cpu_s:9.0f}/s" for cpu_s in (alone_s, ours_s)]
+        print(f"{name:8} {cells[0]:>24} {cells[1]:>24}", flush=True)
 
 
 if __name__ == "__main__":

@@ -31,11 +31,17 @@ def start(arguments, log, environment=None):
 
 def finish(child, timeout_s=60.0):
     """Wait for a process and return its exit code; one that does not end is killed, and that is an error."""
+    return finish_timed(child, timeout_s)[0]
+
+
+def finish_timed(child, timeout_s=60.0):
+    """Like `finish`; return the seconds of CPU that the process has used as well."""
     until = time.monotonic() + timeout_s
     while True:
-        status = _ask(_poll, child)
-        if status is not None:
-            return os.waitstatus_to_exitcode(status)
+        ended = _ask(_poll, child)
+        if ended is not None:
+            status, cpu_s = ended
+            return os.waitstatus_to_exitcode(status), cpu_s
         if time.monotonic() > until:
             kill(child)
             raise AssertionError(f"the process {child} did not end within {timeout_s} s")
@@ -111,11 +117,11 @@ def _fork(log, module, name, arguments):
 
 
 def _poll(child):
-    done, status = os.waitpid(child, os.WNOHANG)
+    done, status, used = os.wait4(child, os.WNOHANG)
     if not done:
         return None
     _children.discard(child)
-    return status
+    return status, used.ru_utime + used.ru_stime
 
 
 def _wait(child):

@@ -92,3 +92,13 @@ def test_after_a_while_it_gives_up():
 def test_another_error_is_raised_at_once():
     with pytest.raises(KeyError):
         Retry("b", (OSError,)).call(lambda: {}["x"])
+
+
+def test_refused_credentials_are_not_tried_again():
+    def refuse():
+        raise PermissionError("no such user")
+
+    retry = Retry("redis://host/s", (OSError,), refusals=(PermissionError,), report=lambda text: None)
+    for call in (retry.call, retry.attempt):
+        with pytest.raises(ValueError, match=r"redis://host/s refuses the connection \(no such user\)"):
+            call(refuse)
