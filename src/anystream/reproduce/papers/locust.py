@@ -40,7 +40,7 @@ def settings(scale: Scale) -> dict[str, str]:
         "micro-clusters": f"MicroClusterClassifier(n_clusters={CLUSTERS}), all clusters compared",
         "workloads": "simulated time on a machine that classifies 4000 records per second at one sample, as the "
         "paper's; A: 400 per second with spikes of 12,000; B: a random height of 0 to 6000 every two seconds; n_s is "
-        f"at most {MAX_STEPS}; the paper prints no rates of its workloads, these are read from its plots",
+        f"at most {MAX_STEPS}; the paper prints no rates of its workloads, these are our choice",
         "speed": scale.pick("an eighth of that machine and of that traffic", "that machine and that traffic"),
         "duration": f"{scale.pick(400, 1000)} s of simulated time, target waiting times 10 s and 100 s, seed 0",
         "generated stand-in": "if neither data set is present, a stream of 54 features and 7 classes is run; the "
