@@ -60,7 +60,7 @@ def show_scalability(measured: Measured, facts: Facts) -> Section:
             Claim.of(facts, "sample", not_below, compare("samples")),
             Claim.of(facts, "time", Rule("ours is not above the paper's, on another machine", _not_above), speed),
             Claim.of(facts, "growth", slow_growth, growth),
-            Claim.of(facts, "storage", at_least(50.0, unit=" % of the memory not held, and equal labels"), stored),
+            Claim.of(facts, "storage", at_least(95.0, unit=" % of the memory not held, and equal labels"), stored),
         ],
     )
 
