@@ -8,7 +8,7 @@ JOBS   ?= 2
 LIST   := $(shell find src -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 BUILT  := $(VENV)/.built-$(LIST)
 
-.PHONY: help demo serve-demo test test-browser test-brokers kill-brokers test-ray lint format bench bench-peers bench-server test-clients triton kill-server fuzz-server sanitize tsan fuzz attack stub requirements build clean compare test-recipes docs test-docs wheel check-clang check-aarch64
+.PHONY: help demo serve-demo test test-slow test-browser test-brokers kill-brokers test-ray lint format bench bench-peers bench-server test-clients triton kill-server fuzz-server sanitize tsan fuzz attack stub requirements build clean compare test-recipes docs test-docs wheel check-clang check-aarch64
 .DEFAULT_GOAL := help
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo "make test      set up, then run the tests"
 	@echo "make docs      the documentation as a site in build/site, built strictly"
 	@echo "make test-docs     every page of the site in a real Chromium, offline; and the examples"
+	@echo "make test-slow  tests that take more than a few seconds each: code blocks of the docs, workers that are killed, calls that are interrupted"
 	@echo "make test-browser  the dashboard in a real Chromium; skipped without one"
 	@echo "make test-recipes  Spark, Dask, Ray Serve and load balancers; what cannot be had is skipped by name"
 	@echo "make test-clients  tritonclient, kserve and others against our server and a real Triton"
@@ -63,7 +64,10 @@ serve-demo: build
 	@$(VENV)/bin/anystream demo --serve
 
 test: build
-	@$(PY) -m pytest -q -n $(JOBS) --dist worksteal
+	@$(PY) -m pytest -q -n $(JOBS) --dist worksteal -m "not slow"
+
+test-slow: build
+	@$(PY) -m pytest -q -n $(JOBS) --dist worksteal -m slow tests
 
 # The site of the documentation, in build/site: opens from disk, loads nothing from elsewhere.
 $(VENV)/.docs: $(VENV)/.packages pyproject.toml
@@ -82,7 +86,7 @@ test-docs: docs
 
 test-browser: build
 	@$(VENV)/bin/uv pip install -q --python $(PY) --group browser
-	@$(PY) -m pytest -q tests/browser
+	@$(PY) -m pytest -q tests/browser --ignore=tests/browser/test_site.py
 
 # The program tritonserver, for comparison: Linux on x86-64, neither GPU nor container.
 TRITON := build/triton/nvidia_pytriton.libs

@@ -142,6 +142,7 @@ def test_bars_are_ascii_on_a_terminal_that_shows_only_ascii():
 
 def test_the_demo_prints_results_and_keeps_messages_apart(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Capacity, "measure", classmethod(lambda cls, *_: cls(full=5_000.0, limit=500_000.0)))
     assert main(["--seconds", "0.03", "--seed", "1"]) == 0
     out, err = capsys.readouterr()
     assert "\x1b[" not in out

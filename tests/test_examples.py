@@ -10,6 +10,8 @@ import pytest
 
 from anystream import BayesTreeClassifier
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 
 

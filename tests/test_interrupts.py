@@ -41,6 +41,7 @@ def seconds_of(work):
     return time.perf_counter() - begin
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", ["sampling", "neighbors", "trees", "forests and whitening"])
 def test_calls_that_would_take_minutes_end_soon_after_a_signal(group):
     script = Path(__file__).with_name("long_calls.py")

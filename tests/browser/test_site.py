@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 SITE = Path(__file__).parents[2] / "build" / "site"
-PAGES = sorted(SITE.rglob("*.html"))
+PAGES = sorted(page for page in SITE.rglob("*.html") if page.name != "404.html")  # only web servers show that one
 
 
 @pytest.fixture(scope="module")
@@ -69,15 +69,15 @@ def test_the_navigation_leads_to_every_section(page, problems):
 
 def test_every_page_is_in_the_navigation():
     linked = set(re.findall(r'href="(?:\./)?([^"#]+\.html)"', (SITE / "index.html").read_text()))
-    pages = {str(path.relative_to(SITE)) for path in PAGES} - {"404.html"}
+    pages = {str(path.relative_to(SITE)) for path in PAGES}
     assert pages <= linked
 
 
 def test_the_search_finds_a_classifier(page, problems):
     page.goto((SITE / "index.html").as_uri())
     page.keyboard.press("Control+k")
-    page.get_by_role("textbox", name="Search").fill("Grafana")
-    page.get_by_role("link", name=re.compile("Deploy the server")).first.wait_for()
+    page.get_by_role("combobox", name="Search").fill("Grafana")
+    page.get_by_role("option").filter(has_text="Deploy the server").first.wait_for()
     assert problems == []
 
 

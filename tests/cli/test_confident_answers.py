@@ -63,7 +63,7 @@ def test_json_lines_csv_parquet_and_the_summary_mark_confident_answers(folder):
 def test_models_without_a_confidence_have_no_such_column(folder):
     summary = classify(folder, "whole.safetensors", "whole.csv")
     assert "confident" not in summary
-    assert (folder / "whole.csv").read_text().startswith("key,label,confidence,steps,certified,late\n")
+    assert (folder / "whole.csv").read_text().startswith("key,label,confidence,steps,certified,late,reached\n")
 
 
 def test_evaluate_tells_the_shares_of_certified_and_confident_answers(folder):

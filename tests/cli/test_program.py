@@ -107,7 +107,9 @@ def read_examples(command):
     return [line.partition("Example: ")[2].strip() for line in shown.splitlines() if "Example: " in line]
 
 
-@pytest.mark.parametrize("command", ["fit", "classify", "evaluate", "inspect", "simulate"])
+@pytest.mark.parametrize(
+    "command", ["fit", "classify", "evaluate", "inspect", pytest.param("simulate", marks=pytest.mark.slow)]
+)
 def test_the_examples_in_the_help_run_as_they_are_printed(command, tmp_path):
     for name, n_records in (("train.csv", 300), ("test.csv", 60)):
         write_table(tmp_path / name, n_records)

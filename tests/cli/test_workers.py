@@ -7,6 +7,8 @@ import pytest
 
 from cli.program import run_program, write_table
 
+pytestmark = pytest.mark.slow
+
 TWO = ["classify", "model.safetensors", "test.csv", "--workers", "2"]
 
 

@@ -8,6 +8,8 @@ from anystream.compare.tasks import Task
 from cli.program import run_program
 from compare.tiny import TINY, make_result
 
+pytestmark = pytest.mark.slow
+
 NB = Method("scikit-learn", "GaussianNB")
 
 

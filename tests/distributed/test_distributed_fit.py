@@ -14,6 +14,8 @@ from anystream.distributed import ColumnRoles, PartError, fit, fit_parts
 from anystream.distributed.tasks import Call, LostError, count_merges, merge_in_tree, run_calls
 from anystream.drift import OnlineTree2
 
+pytestmark = pytest.mark.slow
+
 X, Y = load_digits(return_X_y=True)
 X, Y = X[:900, 10:30], Y[:900]
 TEST = load_digits(return_X_y=True)[0][900:, 10:30]

@@ -7,6 +7,8 @@ from streams_of_parts import KillingJob, check_outputs, same_outputs, write_mode
 
 from anystream.distributed import StreamJob, make_partitions, run, supervise
 
+pytestmark = pytest.mark.slow
+
 N_RECORDS = 6000
 
 

@@ -9,6 +9,8 @@ from anystream.distributed import Partition, StreamJob, make_partitions, supervi
 from anystream.distributed.shared_learning import ModelRounds, SharedLearner, check_can_share
 from anystream.drift import OnlineTree2
 
+pytestmark = pytest.mark.slow
+
 RANDOM = np.random.default_rng(0)
 Y = np.arange(600) % 3
 X = RANDOM.normal(size=(600, 3)) + 2 * Y[:, None]

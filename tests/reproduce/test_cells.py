@@ -9,6 +9,8 @@ from anystream.reproduce.cells import Cell, CellCache, run_cells
 from anystream.reproduce.data import data_digest
 from anystream.reproduce.measures.graph import measure_surfaces
 
+pytestmark = pytest.mark.slow
+
 
 def square_and_note(number, log):
     """Return a square and note the call."""

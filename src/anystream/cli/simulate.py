@@ -13,7 +13,7 @@ def simulate(options: SimulateOptions) -> None:
 
     Example: [bold]anystream simulate model.safetensors --rate 200 --burst 20x --data test.csv --machines 0.5,1[/bold]
 
-    Example: [bold]anystream simulate model.safetensors --rate 1e6 --burst 2x --workers 2,4,8,16[/bold]
+    Example: [bold]anystream simulate model.safetensors --rate 1e6 --burst 2x --duration 2s --workers 4,8[/bold]
     """
     from anystream.cli.paths import check_writable
     from anystream.cli.simulate_report import plot_queues, print_report, print_report_as_json

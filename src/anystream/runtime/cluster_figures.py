@@ -14,6 +14,7 @@ from anystream.runtime.worker_simulation import WorkerRun
 
 _MAX_WINDOWS = 200  # in which the share in time is compared, over the whole traffic
 _MIN_WINDOW = 0.5  # length of a window in deadlines
+_MIN_DEADLINES = 2.0  # of traffic that follow a recovery
 _TOLERANCE = 0.01  # a share in time that is lower by no more than this counts as equal
 
 
@@ -158,7 +159,8 @@ def recovery_time(
 
     Both outcomes are those of the workers that the loss concerns. The shares in time are compared in windows of a
     200th of the traffic or of half a deadline, if that is longer, by the arrival of the records, to one point. None if
-    the last window is still worse, or if most records are late after the loss even without it.
+    a window of the last two deadlines is still worse, since after the end of the traffic any worker has time for the
+    records that came last; or if most records are late after the loss even without it.
     """
     if not undisturbed.since(lost_at_s).figures(within_s).on_time > 0.5:
         return None
@@ -169,9 +171,8 @@ def recovery_time(
     worse = np.flatnonzero((after < before - _TOLERANCE) & (edges_s[1:] > lost_at_s))
     if len(worse) == 0:
         return 0.0
-    if worse[-1] == n_windows - 1:
-        return None
-    return float(edges_s[worse[-1] + 1]) - lost_at_s
+    recovered_s = float(edges_s[worse[-1] + 1])
+    return recovered_s - lost_at_s if recovered_s <= duration_s - _MIN_DEADLINES * within_s else None
 
 
 def weighted_quantiles(

@@ -158,10 +158,11 @@ class _AnswerColumns(NullSink):
         self.steps = np.full(n_records, -1, dtype=np.int64)
 
     def write(self, answers: AnsweredRecords) -> None:
-        """Keep the answers."""
+        """Keep the answers; a record that was not reached has none."""
         assert answers.offset is not None
-        self.waited_s[answers.offset] = answers.waited_s
-        self.steps[answers.offset] = answers.steps
+        reached = slice(None) if answers.reached is None else answers.reached
+        self.waited_s[answers.offset[reached]] = answers.waited_s[reached]
+        self.steps[answers.offset[reached]] = answers.steps[reached]
 
 
 class _SampledSource:
