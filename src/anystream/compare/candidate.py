@@ -49,7 +49,7 @@ class Candidate(ABC):
 
     def fit(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
         """Train on all records at once."""
-        raise NotImplementedError(f"{type(self).__name__} is trained by learn_one")
+        raise TypeError(f"{type(self).__name__} is trained by learn_one")
 
     def as_labelled(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> Sequence[tuple[Any, Any]]:
         """Return pairs of arguments of `learn_one`; this is not timed."""
@@ -57,7 +57,7 @@ class Candidate(ABC):
 
     def learn_one(self, record: Any, label: Any) -> None:
         """Learn one record."""
-        raise NotImplementedError(f"{type(self).__name__} is trained by fit")
+        raise TypeError(f"{type(self).__name__} is trained by fit")
 
     def partial_fit(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
         """Learn records in order."""
