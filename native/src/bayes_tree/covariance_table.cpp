@@ -238,20 +238,31 @@ bool RootModel::log2_joint(const TreeRecord& record, std::span<double> out) cons
         std::any_of(x, x + shift.size(), [](double value) { return std::isnan(value); }))
         return log2_marginal(record, out);
     const std::size_t d = shift.size(), panels = panels_of(d);
-    thread_local std::vector<float> at, z;
+    thread_local std::vector<float> at, z, exponent;
     thread_local std::vector<std::int32_t> first;
+    const std::size_t k = classes(), width = panels * kPanelRows;
     at.resize(d);
-    z.assign(panels * kPanelRows, 0.0F);
+    z.assign(kTogether * width, 0.0F);
     first.assign(panels, 0);
+    exponent.resize(k);
     for (std::size_t j = 0; j < d; ++j)
         at[j] = static_cast<float>(std::clamp((x[j] - shift[j]) / scale[j], -kMaxZ, kMaxZ));
-    const std::size_t floats = full_panel_values(d);
-    for (std::size_t c = 0; c < classes(); ++c) {
+    const auto centre_on = [&](std::size_t c, float* out_z) {
         const float* const centre = mean.data() + c * d;
-        for (std::size_t j = 0; j < d; ++j) z[j] = at[j] - centre[j];
-        const float exponent = kernels().panel_exponent(z.data(), values.data() + c * floats, first.data(), panels);
-        out[c] = std::max(static_cast<double>(log2_norm[c]) - kHalfLog2E * static_cast<double>(exponent), -1e30);
+        for (std::size_t j = 0; j < d; ++j) out_z[j] = at[j] - centre[j];
+    };
+    const std::size_t floats = full_panel_values(d);
+    std::size_t c = 0;
+    for (; c + kTogether <= k; c += kTogether) {
+        for (std::size_t l = 0; l < kTogether; ++l) centre_on(c + l, z.data() + l * width);
+        kernels().panel_exponents(z.data(), values.data() + c * floats, floats, panels, exponent.data() + c);
     }
+    for (; c < k; ++c) {
+        centre_on(c, z.data());
+        exponent[c] = kernels().panel_exponent(z.data(), values.data() + c * floats, first.data(), panels);
+    }
+    for (c = 0; c < k; ++c)
+        out[c] = std::max(static_cast<double>(log2_norm[c]) - kHalfLog2E * static_cast<double>(exponent[c]), -1e30);
     return true;
 }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
+
+#include "anystream/bayes_tree/kernels.hpp"
 
 namespace anystream::bayes_tree {
 
@@ -25,7 +28,7 @@ double along(const double* knots, const double* levels, std::size_t count, doubl
 
 }  // namespace
 
-void Metric::apply(const double* x, double* y) const noexcept {
+void Metric::apply(const double* x, double* y) const {
     const std::size_t d = dimensions(), count = knots.size() / d;
     const auto centred = [&](std::size_t j) {
         return (count == 0 ? x[j] : along(knots.data() + j * count, levels.data() + j * count, count, x[j])) - shift[j];
@@ -34,13 +37,13 @@ void Metric::apply(const double* x, double* y) const noexcept {
         for (std::size_t j = 0; j < d; ++j) y[j] = centred(j) * (factor.empty() ? 1.0 : factor[j]);
         return;
     }
-    std::fill_n(y, d, 0.0);
-    for (std::size_t j = 0; j < d; ++j) {  // the matrix is stored by columns: row j holds what feature j adds
+    thread_local std::vector<double> known;
+    known.resize(d);
+    for (std::size_t j = 0; j < d; ++j) {
         const double value = centred(j);
-        if (std::isnan(value) || value == 0.0) continue;
-        const double* const column = matrix.data() + j * d;
-        for (std::size_t i = 0; i < d; ++i) y[i] += value * column[i];
+        known[j] = std::isnan(value) ? 0.0 : value;
     }
+    kernels().linear_map(known.data(), matrix.data(), d, y);  // row j holds what feature j adds
 }
 
 }  // namespace anystream::bayes_tree

@@ -36,6 +36,9 @@ struct BoxExponents {
     double lowest, mean, highest, reach;
 };
 
+/// Factors that `panel_exponents` reads at once: enough independent sums to hide the latency of an addition.
+inline constexpr std::size_t kTogether = 4;
+
 struct Kernels {
     /// log2_density[l] = log2_norm[l] - kHalfLog2E * sum_j ((x[j] - mean[j, l]) * precision[j, l])^2, at least
     /// kMinLog2, and log2_value[l] = log2_density[l] + log2_count[l].
@@ -54,6 +57,11 @@ struct Kernels {
     void (*powers_of_two)(const float* log2_value, float origin, std::size_t count, double* out);
     /// |W z|^2 for the panels of covariance.hpp; z has 8 values per panel, zeros behind the last dimension.
     float (*panel_exponent)(const float* z, const float* values, const std::int32_t* first, std::size_t panels);
+    /// The same, bit for bit, of kTogether factors whose panels all begin at column 0: the z of the next one begins 8
+    /// values per panel later, its factor `stride` values later.
+    void (*panel_exponents)(const float* z, const float* values, std::size_t stride, std::size_t panels, float* out);
+    /// out[i] = sum_j x[j] * matrix[j * dimensions + i], added in the order of j.
+    void (*linear_map)(const double* x, const double* matrix, std::size_t dimensions, double* out);
     /// out[r] = |W (x_r - mean)|^2 of eight rows at once, in double precision, for learning. x holds dimension j of row
     /// r at j * 8 + r; W is lower triangular: its row i holds the columns begin[i] .. i, and row and column i stand for
     /// dimension order[i]. `scratch` holds 8 values per dimension.

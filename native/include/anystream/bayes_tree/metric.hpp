@@ -18,7 +18,7 @@ struct Metric {
 
     [[nodiscard]] std::size_t dimensions() const noexcept { return shift.size(); }
     /// y = map(curve(x) - shift) for one record. x and y must not overlap.
-    void apply(const double* x, double* y) const noexcept;
+    void apply(const double* x, double* y) const;
 };
 
 }  // namespace anystream::bayes_tree
