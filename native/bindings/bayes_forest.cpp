@@ -161,7 +161,9 @@ void insert(ForestHandle& handle, Matrix<double> points, Vector<std::int32_t> cl
     handle.learn(records, Announcement(owner, attributes));
 }
 
-MarginSettings margin_settings(double kappa, double lambda, int iterations, int threads, const StopFlag* stop) {
+/// `done` counts iterations as they start.
+MarginSettings margin_settings(double kappa, double lambda, int iterations, int threads, const StopFlag* stop,
+                               Counter* done) {
     if (!(kappa >= 1.0) || !std::isfinite(kappa))
         throw std::invalid_argument("kappa is " + std::to_string(kappa) + "; use 1 or more");
     if (!(lambda > 0.0) || !std::isfinite(lambda))
@@ -171,16 +173,17 @@ MarginSettings margin_settings(double kappa, double lambda, int iterations, int 
     settings.lambda = lambda;
     settings.iterations = iterations;
     settings.threads = thread_count(threads);
-    settings.poll = [stop] {
+    settings.poll = [stop, done] {
         if (stop != nullptr && stop->is_set()) throw BuildStopped();
+        if (done != nullptr) done->value.fetch_add(1, std::memory_order_relaxed);
     };
     return settings;
 }
 
 std::vector<std::vector<double>> maximise_margin(ForestHandle& handle, std::size_t levels, double kappa, double lambda,
                                                  int iterations, bool weights, double min_records, bool floor,
-                                                 int threads, const StopFlag* stop) {
-    MarginSettings settings = margin_settings(kappa, lambda, iterations, threads, stop);
+                                                 int threads, const StopFlag* stop, Counter* done) {
+    MarginSettings settings = margin_settings(kappa, lambda, iterations, threads, stop, done);
     settings.weights = weights;
     settings.min_records = min_records;
     settings.floor = floor;
@@ -190,8 +193,9 @@ std::vector<std::vector<double>> maximise_margin(ForestHandle& handle, std::size
 }
 
 std::vector<double> train_root_model(ForestHandle& handle, double kappa, double lambda, std::size_t max_records,
-                                     int iterations, std::uint64_t seed, int threads, const StopFlag* stop) {
-    const MarginSettings settings = margin_settings(kappa, lambda, iterations, threads, stop);
+                                     int iterations, std::uint64_t seed, int threads, const StopFlag* stop,
+                                     Counter* done) {
+    const MarginSettings settings = margin_settings(kappa, lambda, iterations, threads, stop, done);
     std::vector<double> history;
     handle.change([&](Forest& forest) { history = forest.train_root_model(settings, max_records, seed); });
     return history;
@@ -349,11 +353,13 @@ void bind_building(nb::class_<ForestHandle>& bound) {
             "dimensions"_a, "Add features that are missing in all records so far.")
         .def("maximise_margin", &maximise_margin, "levels"_a, "kappa"_a, "lambda_"_a, "iterations"_a = 30,
              "weights"_a = false, "min_records"_a = 10.0, "floor"_a = true, "threads"_a = 0,
-             "stop"_a.none() = nb::none(),
-             "Margin maximisation of the upper levels, one after the other; the objectives of each from its start on.")
+             "stop"_a.none() = nb::none(), "done"_a.none() = nb::none(),
+             "Margin maximisation of the upper levels, one after the other; the objectives of each from its start on. "
+             "`done` counts iterations as they start.")
         .def("train_root_model", &train_root_model, "kappa"_a, "lambda_"_a, "max_records"_a, "iterations"_a = 30,
-             "seed"_a = 0, "threads"_a = 0, "stop"_a.none() = nb::none(),
-             "Train the model of the roots that votes beside the trees; its objectives from the start on.")
+             "seed"_a = 0, "threads"_a = 0, "stop"_a.none() = nb::none(), "done"_a.none() = nb::none(),
+             "Train the model of the roots that votes beside the trees; its objectives from the start on. `done` "
+             "counts iterations as they start.")
         .def_prop_ro(
             "has_root_model", [](const ForestHandle& h) { return !h.share()->root_model().empty(); },
             "Whether the model of the roots was trained on the present classes and features.");

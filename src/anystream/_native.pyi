@@ -162,14 +162,14 @@ class BayesForest:
     def add_features(self, dimensions: int) -> None:
         """Add features that are missing in all records so far."""
 
-    def maximise_margin(self, levels: int, kappa: float, lambda_: float, iterations: int = 30, weights: bool = False, min_records: float = 10.0, floor: bool = True, threads: int = 0, stop: StopToken | None = None) -> list[list[float]]:
+    def maximise_margin(self, levels: int, kappa: float, lambda_: float, iterations: int = 30, weights: bool = False, min_records: float = 10.0, floor: bool = True, threads: int = 0, stop: StopToken | None = None, done: Counter | None = None) -> list[list[float]]:
         """
-        Margin maximisation of the upper levels, one after the other; the objectives of each from its start on.
+        Margin maximisation of the upper levels, one after the other; the objectives of each from its start on. `done` counts iterations as they start.
         """
 
-    def train_root_model(self, kappa: float, lambda_: float, max_records: int, iterations: int = 30, seed: int = 0, threads: int = 0, stop: StopToken | None = None) -> list[float]:
+    def train_root_model(self, kappa: float, lambda_: float, max_records: int, iterations: int = 30, seed: int = 0, threads: int = 0, stop: StopToken | None = None, done: Counter | None = None) -> list[float]:
         """
-        Train the model of the roots that votes beside the trees; its objectives from the start on.
+        Train the model of the roots that votes beside the trees; its objectives from the start on. `done` counts iterations as they start.
         """
 
     @property

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from anystream._native import BayesForest, Counter, StopToken
 from anystream.bayes_tree.metric import Metric, map_records
 from anystream.bayes_tree.recipe import ForestRecipe
+from anystream.progress import run_with_progress
 
 MARGIN_ITERATIONS = 30
 """Maximum number of iterations of margin maximisation."""
@@ -71,15 +72,46 @@ def build_forest(
     return forest
 
 
+def build_with_progress(
+    recipe: ForestRecipe, points: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int, *, threads: int = 0
+) -> BayesForest:
+    """Return the same as `build_forest`, with a progress bar for each of its parts; Ctrl-C ends it."""
+    trees_only = replace(recipe, margin_levels=0, root_weight=None)
+    forest = run_with_progress(
+        lambda placed, stop: build_forest(
+            trees_only, points, numbers, n_classes, threads=threads, placed=placed, stop=stop
+        ),
+        total=len(points),
+        description="building the trees",
+    )
+    if recipe.margin_levels > 0:
+        run_with_progress(
+            lambda done, stop: maximise_margin(recipe, forest, threads=threads, done=done, stop=stop),
+            total=recipe.margin_levels * MARGIN_ITERATIONS + 1,  # iterations are counted when they start
+            description="maximising the margin",
+        )
+    if recipe.root_weight is not None:
+        run_with_progress(
+            lambda done, stop: train_root_model(recipe, forest, threads=threads, done=done, stop=stop),
+            total=MARGIN_ITERATIONS + 1,
+            description="training the root model",
+        )
+    return forest
+
+
 def maximise_margin(
     recipe: ForestRecipe,
     forest: BayesForest,
     *,
     threads: int = 0,
     margin_iterations: int = MARGIN_ITERATIONS,
+    done: Counter | None = None,
     stop: StopToken | None = None,
 ) -> None:
-    """Move the entries of the upper levels of a forest in place; parameters as in `build_forest`."""
+    """Move the entries of the upper levels of a forest in place; parameters as in `build_forest`.
+
+    `done` counts iterations as they start; they may end before `margin_iterations` of each level.
+    """
     forest.maximise_margin(
         recipe.margin_levels,
         recipe.margin_kappa,
@@ -88,6 +120,7 @@ def maximise_margin(
         **recipe.margin_options,
         threads=threads,
         stop=stop,
+        done=done,
     )
 
 
@@ -97,9 +130,10 @@ def train_root_model(
     *,
     threads: int = 0,
     margin_iterations: int = MARGIN_ITERATIONS,
+    done: Counter | None = None,
     stop: StopToken | None = None,
 ) -> None:
-    """Train the root model of a forest in place; parameters as in `build_forest`."""
+    """Train the root model of a forest in place; parameters as in `maximise_margin`."""
     max_records = _max_root_model_records(forest.classes, forest.dimensions)
     forest.train_root_model(
         recipe.margin_kappa,
@@ -109,6 +143,7 @@ def train_root_model(
         seed=recipe.seed,
         threads=threads,
         stop=stop,
+        done=done,
     )
 
 

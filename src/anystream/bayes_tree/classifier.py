@@ -17,8 +17,8 @@ from anystream.anytime.answer import BatchResult
 from anystream.anytime.budget import Budget
 from anystream.anytime.query import Query
 from anystream.bayes_tree.building import (
-    build_forest,
     build_from_parts,
+    build_with_progress,
     check_root_model_memory,
     maximise_margin,
     rebuild_in_space,
@@ -41,7 +41,6 @@ from anystream.estimators.native_query import check_bytes_state
 from anystream.estimators.parameters import check_bool, check_int, resolve_threads
 from anystream.estimators.saving import ModelState, SaveableMixin, name_file_in_errors
 from anystream.model_file import ModelFile
-from anystream.progress import run_with_progress
 
 
 class _ForestChoice(NamedTuple):
@@ -368,13 +367,7 @@ class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
         recipe = replace(choice.recipe, class_weights=resolve_class_weights(self.class_weight, self.classes_, numbers))
         metric = choice.metric
         points = map_records(metric, records, threads)
-        self.forest_ = run_with_progress(
-            lambda placed, stop: build_forest(
-                recipe, points, numbers, n_classes, threads=threads, placed=placed, stop=stop
-            ),
-            total=len(points),
-            description="building the trees",
-        )
+        self.forest_ = build_with_progress(recipe, points, numbers, n_classes, threads=threads)
         self.recipe_, self.metric_, self.calibration_ = recipe, metric, choice.calibration
 
     def _choose(

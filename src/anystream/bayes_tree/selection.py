@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ from anystream.estimators.calibration import Calibration, fit_calibration
 from anystream.estimators.held_out import MIN_RECORDS, split_in_quarters
 from anystream.progress import run_with_progress
 
+T = TypeVar("T")
+
 METRIC_CANDIDATES = (None, "whiten", "diagonal", "quantile", "quantile+whiten", "quantile+diagonal")
 """The metrics that ``metric="auto"`` tries; those that whiten up to 256 features only, as their cost is cubic."""
 
@@ -44,6 +46,7 @@ _MAX_BUILT, _MIN_BUILT = 20_000, 2000  # records of a forest that is only judged
 _MAX_BUILT_VALUES = 1_500_000  # records x features of such a forest
 _FINALISTS = 4  # candidates that are judged by all records
 _MARGIN_ITERATIONS = 12  # most of the gain comes in the first ten
+_SCORED_WORK = 4  # judging a part once is 1 in the progress bar, scoring one is this
 
 
 class Choice(NamedTuple):
@@ -93,8 +96,11 @@ def choose(
     bandwidths = _BANDWIDTHS if is_open("bandwidth") else (recipe.bandwidth,)
     decisions = _DECISIONS if is_open("decision") else (recipe.decision,)
 
+    quarters = split_in_quarters(points, numbers, recipe.seed)
+    parts = _held_out_parts(points, numbers, quarters)
+
     def choose_in_turn(done: Counter, stop: StopToken) -> Choice:
-        trial = _Trial(points, numbers, query, recipe.seed, threads, done, stop)
+        trial = _Trial(points, numbers, quarters, parts, query, recipe.seed, threads, done, stop)
         # A metric changes the meaning of the bandwidth: each metric is tried with two of them.
         best = trial.best([replace(default, metric=m, bandwidth=b) for m in metrics for b in bandwidths[:2]])
         best = trial.best([best, *(replace(best, bandwidth=b) for b in bandwidths[2:])])
@@ -103,8 +109,20 @@ def choose(
             best = trial.with_root_vote(best)
         return Choice(best, trial.calibration(best) if calibrate else None)
 
-    n_judged = len(metrics) * len(bandwidths[:2]) + len(bandwidths[1:]) + len(decisions) + 1
-    return run_with_progress(choose_in_turn, total=n_judged, description="choosing by held-out records")
+    work = sum(
+        _judging_work(n_candidates, len(parts))
+        for n_candidates in (len(metrics) * len(bandwidths[:2]), 1 + len(bandwidths[2:]), len(decisions))
+    )
+    if is_open("root_weight"):
+        work += _SCORED_WORK * len(parts) + _MARGIN_ITERATIONS * len({part.quarter for part in parts})
+    if calibrate:
+        work += _SCORED_WORK * len(parts) + len(HAND_OVER_STEPS) + 1
+    return run_with_progress(choose_in_turn, total=work, description="choosing by held-out records")
+
+
+def _judging_work(n_candidates: int, n_parts: int) -> int:
+    """Return how many parts `_Trial.best` judges."""
+    return 0 if n_candidates == 1 else n_candidates + min(n_candidates, _FINALISTS) * (n_parts - 1)
 
 
 def _affordable_metrics(n_features: int) -> tuple[str | None, ...]:
@@ -120,6 +138,24 @@ class _Part:
     quarter: int
     records: NDArray[np.float64]
     numbers: NDArray[np.int32]
+
+
+def _held_out_parts(
+    points: NDArray[np.float64], numbers: NDArray[np.int32], quarters: list[NDArray[np.int64]]
+) -> list[_Part]:
+    """Return the parts to judge by; the first one judges all candidates, the others the finalists."""
+    parts: list[_Part] = []
+    n_judged = 0
+    for quarter in range(4):
+        cuts = (0, _FIRST_JUDGED, _MAX_JUDGED) if quarter == 0 else (0, _MAX_JUDGED)
+        for first, last in pairwise(cuts):
+            chosen = quarters[quarter][first:last]
+            if len(chosen) > 0:
+                parts.append(_Part(quarter, points[chosen], numbers[chosen]))
+                n_judged += len(chosen)
+        if n_judged >= _ENOUGH_JUDGED:
+            break
+    return parts
 
 
 class _Scores(NamedTuple):
@@ -176,6 +212,8 @@ class _Trial:
         self,
         points: NDArray[np.float64],
         numbers: NDArray[np.int32],
+        quarters: list[NDArray[np.int64]],
+        parts: list[_Part],
         query: QueryRecipe,
         seed: int,
         threads: int,
@@ -184,8 +222,7 @@ class _Trial:
     ) -> None:
         self._points, self._numbers, self._n_classes = points, numbers, int(numbers.max()) + 1
         self._query, self._seed, self._threads, self._done, self._stop = query, seed, threads, done, stop
-        self._quarters = split_in_quarters(points, numbers, seed)
-        self._parts = self._held_out_parts()
+        self._quarters, self._parts = quarters, parts
         self._built_from: dict[int, tuple[NDArray[np.float64], NDArray[np.int32]]] = {}
         self._metrics: dict[tuple[int, str | None], Metric | None] = {}
         self._forests: dict[tuple[int, str | None, str], BayesForest] = {}
@@ -195,20 +232,17 @@ class _Trial:
         """Return the recipe of the highest score, the first of equal ones."""
         if len(recipes) == 1:
             return recipes[0]
-        first_scores = []
-        for recipe in recipes:
-            first_scores.append(self._score(recipe, 1))
-            self._done.add()
+        first_scores = [self._count(1, self._score(recipe, 1)) for recipe in recipes]
         ranked = np.argsort(-np.array(first_scores), kind="stable")
         finalists: list[ForestRecipe] = [recipes[place] for place in sorted(ranked[:_FINALISTS].tolist())]
-        scores = [self._score(recipe, len(self._parts)) for recipe in finalists]
+        n_parts = len(self._parts)
+        scores = [self._count(n_parts - 1, self._score(recipe, n_parts)) for recipe in finalists]
         return finalists[int(np.argmax(scores))]
 
     def with_root_vote(self, recipe: ForestRecipe) -> ForestRecipe:
         """Return the recipe with the root weight and the hand-over of the highest score."""
         scores = self._scores(replace(recipe, root_weight=_ROOT_WEIGHTS[0]))
         found = [_best_hand_over(scores, weight) for weight in _ROOT_WEIGHTS]
-        self._done.add()
         best = int(np.argmax([score for score, _ in found]))
         return replace(recipe, root_weight=_ROOT_WEIGHTS[best], hand_over=found[best][1])
 
@@ -218,7 +252,8 @@ class _Trial:
         weight = None if recipe.root_weight is None else recipe.root_weight
         shares = (0.0, *(recipe.hand_over or EVEN_HAND_OVER))
         log_scores = (
-            np.log(2) * (scores.trees[:, stage] if weight is None else scores.weighed(stage, share, weight))
+            np.log(2)
+            * self._count(1, scores.trees[:, stage] if weight is None else scores.weighed(stage, share, weight))
             for stage, share in enumerate(shares)
         )
         return fit_calibration((0, *HAND_OVER_STEPS), log_scores, scores.numbers)
@@ -238,7 +273,7 @@ class _Trial:
             left -= len(records)
             shape = len(records), len(stages), self._n_classes
             trees, votes, exhausted = np.empty(shape), np.empty((shape[0], shape[2])), np.empty(shape[:2], np.uint8)
-            forest, metric = self._forest(part.quarter, recipe), self._metric(part.quarter, recipe)
+            forest, metric = self._forest(part.quarter, recipe, self._done), self._metric(part.quarter, recipe)
             forest.log2_scores_in_stages(
                 query.settings(recipe.decision, recipe.root_weight),
                 records,
@@ -249,23 +284,13 @@ class _Trial:
                 exhausted,
                 metric=None if metric is None else metric.native,
             )
-            found.append(_Scores(numbers, trees, votes, exhausted.astype(np.bool_)))
+            found.append(self._count(_SCORED_WORK, _Scores(numbers, trees, votes, exhausted.astype(np.bool_))))
         return _Scores(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
 
-    def _held_out_parts(self) -> list[_Part]:
-        """Return the parts to judge by; the first one judges all candidates, the others the finalists."""
-        parts: list[_Part] = []
-        n_judged = 0
-        for quarter in range(4):
-            cuts = (0, _FIRST_JUDGED, _MAX_JUDGED) if quarter == 0 else (0, _MAX_JUDGED)
-            for first, last in pairwise(cuts):
-                chosen = self._quarters[quarter][first:last]
-                if len(chosen) > 0:
-                    parts.append(_Part(quarter, self._points[chosen], self._numbers[chosen]))
-                    n_judged += len(chosen)
-            if n_judged >= _ENOUGH_JUDGED:
-                break
-        return parts
+    def _count(self, work: int, result: T) -> T:
+        """Return the result of some work, which the progress bar counts."""
+        self._done.add(work)
+        return result
 
     def _score(self, recipe: ForestRecipe, n_parts: int) -> float:
         """Return the mean accuracy over the first 100 steps on the first parts."""
@@ -304,7 +329,8 @@ class _Trial:
             self._metrics[key] = learn_metric(recipe.metric, points, numbers, self._seed, self._threads)
         return self._metrics[key]
 
-    def _forest(self, quarter: int, recipe: ForestRecipe) -> BayesForest:
+    def _forest(self, quarter: int, recipe: ForestRecipe, done: Counter | None = None) -> BayesForest:
+        """Return the forest of all but one quarter; `done` counts the iterations of its root model."""
         key = quarter, recipe.metric, recipe.bandwidth
         build = partial(build_forest, threads=self._threads, margin_iterations=_MARGIN_ITERATIONS, stop=self._stop)
         train = partial(train_root_model, threads=self._threads, margin_iterations=_MARGIN_ITERATIONS, stop=self._stop)
@@ -314,5 +340,5 @@ class _Trial:
             trees_only = replace(recipe, root_weight=None)
             self._forests[key] = build(trees_only, mapped, numbers, self._n_classes)
         if recipe.root_weight is not None and not self._forests[key].has_root_model:
-            train(recipe, self._forests[key])
+            train(recipe, self._forests[key], done=done)
         return self._forests[key]
