@@ -2,8 +2,8 @@
 
 A query reads one node per step, and the node is one run of floats in the array ``blob``; see `forest.hpp`. Packed back
 to back, a run often begins on one page of the file and ends on the next, and a step then waits for two reads. Here no
-node that fits a page straddles two: the gap before it is filled with zeros. The nodes below one node lie together, and
-what is below each of them follows, so that nodes that are read one after the other tend to share pages::
+node that fits a page straddles two: the gap before it is filled with zeros. Nodes follow level by level, those
+below one node side by side, so that nodes that are read one after the other tend to share pages::
 
     packed    |  root  | node 1 | no:de 2 | leaf 3 | le:af 4 | ...          (: where a page ends)
     in pages  |  root  | node 1 | 0 0 : node 2 | leaf 3 | 0 : leaf 4 | ...
@@ -13,7 +13,6 @@ Only positions change, no number of any node: the answers are those of the packe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -73,7 +72,7 @@ def lay_out_in_pages(forest: BayesForest, arrays: dict[str, NDArray[Any]], page_
     before = ((head & _OFFSET_MASK) * _QUAD).tolist()
     page = page_bytes // _FLOAT_BYTES
     after, end = np.zeros(len(head), np.uint64), 0
-    for node in _nodes_by_subtree(forest, arrays["class_root"]):
+    for node in _nodes_by_level(forest, arrays["class_root"]):
         if end % page + sizes[node] > page:
             end += -end % page
         after[node] = end
@@ -96,14 +95,11 @@ def _node_floats(head: NDArray[np.uint64], n_features: int) -> NDArray[np.int64]
     return floats
 
 
-def _nodes_by_subtree(forest: BayesForest, class_root: NDArray[np.int32]) -> Iterator[int]:
-    """Yield all nodes: those below one node together, then what is below the first of them, the second, and so on."""
+def _nodes_by_level(forest: BayesForest, class_root: NDArray[np.int32]) -> list[int]:
+    """Return all nodes from the roots down, those below one node side by side."""
     entries = forest.entries()
     first, child = entries["first"].tolist(), entries["child"].tolist()
-    groups = [[root for root in class_root.tolist() if root >= 0]]
-    while groups:
-        group = groups.pop()
-        yield from group
-        groups.extend(
-            [below for below in child[first[node] : first[node + 1]] if below >= 0] for node in reversed(group)
-        )
+    nodes: list[int] = [root for root in class_root.tolist() if root >= 0]
+    for node in nodes:  # the list grows while it is read
+        nodes.extend(below for below in child[first[node] : first[node + 1]] if below >= 0)
+    return nodes

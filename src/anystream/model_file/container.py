@@ -8,8 +8,8 @@ A model file is a safetensors file, so other tools and languages can read it::
                  "<array>":      dtype, shape, data_offsets [begin, end) within the payload
     the rest   the payload: arrays back to back, little-endian, C order
 
-Every array begins at a multiple of 64 bytes; in a file in pages, every array that is not smaller than a page begins at
-one, counted from the start of the file. The format has no gaps, so an array of zero bytes named
+Every array begins at a multiple of 64 bytes; in a file in pages, an array that would straddle two begins at a page,
+counted from the start of the file. The format has no gaps, so an array of zero bytes named
 ``_padding_<i>`` fills each; `read_model` hides it. Other tools may reorder the arrays.
 
 CRC-32 detects damage: ``checksum`` covers the header except the offsets, which must place the arrays without gap or
@@ -137,7 +137,7 @@ def write_model(
     check : callable, optional
         Called with the content that was read back; if it raises, an older file stays.
     page_bytes : int, default=64
-        Multiple of 64 at which the arrays begin that have at least this many bytes.
+        Multiple of 64: an array that would straddle two pages of this size begins at one.
 
     Raises
     ------
@@ -390,11 +390,18 @@ def _lay_out(arrays: Mapping[str, NDArray[Any]], page_bytes: int) -> tuple[list[
         code = CODES.get(array.dtype.str[1:])
         if code is None:
             raise InvalidContent(f"array {short(name)} has dtype {array.dtype}", f"convert it to one of {DTYPE_NAMES}")
-        gap = -entries[-1].end % (page_bytes if array.nbytes >= page_bytes else ALIGNMENT) if entries else 0
+        gap = _gap_before(array.nbytes, entries[-1].end, page_bytes) if entries else 0
         if gap and array.size:
             append(f"{_PADDING}{len(entries)}", np.zeros(gap, np.uint8), "U8")
         append(name, array, code)
     return entries, payload
+
+
+def _gap_before(n_bytes: int, end: int, page_bytes: int) -> int:
+    """Return the bytes to leave free before an array, so that it straddles no page unless it is larger than one."""
+    gap = -end % ALIGNMENT
+    straddles = (end + gap) // page_bytes != (end + gap + n_bytes - 1) // page_bytes
+    return -end % page_bytes if straddles else gap
 
 
 def _metadata_text(metadata: dict[str, Any]) -> str:
