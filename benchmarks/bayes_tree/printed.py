@@ -1,8 +1,10 @@
 """Effect of every printed rule of BT* and of the bulk loadings against our default for it.
 
     python -m benchmarks.bayes_tree.printed [--sets letter,pendigits] [--folds 1] [--queries 300] [--only MM]
+    python -m benchmarks.bayes_tree.printed --sets covtype,elec2 --records 20000 --only window
 
-The folds and queries are those of `benchmarks.bayes_tree.variants`; 200 steps each. Every row is `bt_star` with one rule
+The folds and queries are those of `benchmarks.bayes_tree.variants`; 200 steps each. The window of Goldberger and virtual
+sampling takes effect in classes of more than about 3,000 records: the second command has such. Every row is `bt_star` with one rule
 as printed or as our default has it. Cells are avg / max in percent; the last column is the processor time of one fit.
 """
 
@@ -39,10 +41,10 @@ ROWS: dict[str, dict[str, Any]] = {
     "MM, floor": _MM | {"margin_options": {"weights": True, "min_records": 0, "floor": True}},
     "MM, default": _MM | {"margin_options": MARGIN_DEFAULTS},
     "virtual sampling, printed": _VS,
-    "virtual sampling, tolerance 0.01": _VS | {"construction_options": {"window": None, "tolerance": 0.01}},
-    "virtual sampling, window of 512": _VS | {"construction_options": {"window": 512, "tolerance": 0.0}},
-    "Goldberger, printed": {"construction": "goldberger"},
-    "Goldberger, window of 512": {"construction": "goldberger", "construction_options": {"window": 512}},
+    "virtual sampling, tolerance 0.01, no window": _VS | {"construction_options": {"window": None, "tolerance": 0.01}},
+    "virtual sampling, tolerance 0.01, window of 512, default": _VS | {"construction_options": None},
+    "Goldberger, no window, printed": {"construction": "goldberger"},
+    "Goldberger, window of 512, default": {"construction": "goldberger", "construction_options": None},
 }
 """Changes to `BayesTreeClassifier.bt_star`."""
 
@@ -62,9 +64,10 @@ def main() -> None:
     parser.add_argument("--sets", default="letter,pendigits,vowel,segment")
     parser.add_argument("--folds", type=int, default=1, choices=range(1, FOLDS + 1))
     parser.add_argument("--queries", type=int, default=300)
+    parser.add_argument("--records", type=int, default=None, help="draw so many records of each set")
     parser.add_argument("--only", default="", help="only the rows whose name contains this")
     arguments = parser.parse_args()
-    data = available_folds(arguments.sets.split(","), arguments.folds, arguments.queries)
+    data = available_folds(arguments.sets.split(","), arguments.folds, arguments.queries, arguments.records)
     if not data:
         return
     rows = []
@@ -75,7 +78,7 @@ def main() -> None:
         mean, seconds = (float(np.mean([each[i] for each in found])) for i in (1, 2))
         rows.append([name, *(cell for cell, _, _ in found), f"{mean:.2f}", f"{seconds:.2f} s"])
         print(*rows[-1], sep=" | ", file=sys.stderr, flush=True)
-    title = f"bt_star with one rule changed: avg / max over 200 steps, {arguments.folds} of {FOLDS} folds, up to {arguments.queries} queries ({machine()})"
+    title = f"bt_star with one rule changed: avg / max over 200 steps, {arguments.folds} of {FOLDS} folds, up to {arguments.queries} queries, {arguments.records or 'all'} records ({machine()})"
     print_table(title, ["", *data, "mean avg", "fit"], rows)
 
 

@@ -92,10 +92,13 @@ PEERS: dict[str, Callable[[], object]] = {
 }
 
 
-def folds_of(name: str, folds: int, queries: int) -> list[tuple[np.ndarray, ...]]:
-    """Return training and test parts of the first folds."""
+def folds_of(name: str, folds: int, queries: int, records: int | None = None) -> list[tuple[np.ndarray, ...]]:
+    """Return training and test parts of the first folds, of all records or of so many drawn ones (seed 1)."""
     found = load_dataset(name)
     X, y = np.asarray(found.X, dtype=np.float64), found.y
+    if records is not None and records < len(y):
+        drawn = np.sort(np.random.default_rng(1).permutation(len(y))[:records])
+        X, y = X[drawn], y[drawn]
     parts = []
     for number, (train, test) in enumerate(StratifiedKFold(FOLDS, shuffle=True, random_state=1).split(X, y)):
         if number < folds:
@@ -104,12 +107,14 @@ def folds_of(name: str, folds: int, queries: int) -> list[tuple[np.ndarray, ...]
     return parts
 
 
-def available_folds(names: Iterable[str], folds: int, queries: int) -> dict[str, list[tuple[np.ndarray, ...]]]:
+def available_folds(
+    names: Iterable[str], folds: int, queries: int, records: int | None = None
+) -> dict[str, list[tuple[np.ndarray, ...]]]:
     """Return the parts of the available data sets."""
     data = {}
     for name in names:
         try:
-            data[name] = folds_of(name, folds, queries)
+            data[name] = folds_of(name, folds, queries, records)
         except DatasetNotFoundError:
             print(f"{name} is not in ANYSTREAM_DATA: skipped", file=sys.stderr)
     return data

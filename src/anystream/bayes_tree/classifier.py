@@ -30,6 +30,7 @@ from anystream.bayes_tree.inspection import TreeInspector
 from anystream.bayes_tree.metric import Metric, map_records
 from anystream.bayes_tree.metric_learning import learn_metric
 from anystream.bayes_tree.options import CONSTRUCTION_PRINTED, COVARIANCE_PRINTED, MARGIN_PRINTED
+from anystream.bayes_tree.paging import check_page_bytes
 from anystream.bayes_tree.query import BayesTreeQuery
 from anystream.bayes_tree.recipe import ForestRecipe, QueryRecipe, cached_query_settings
 from anystream.bayes_tree.selection import choose
@@ -73,8 +74,9 @@ class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
         entry is compared with all of them, of more with those nearby; None for always all. Of ``"virtual_sampling"``:
         ``tolerance`` (0.01), the rise of the mean log likelihood at which EM ends; 0 for none at all. [2]_ prints None,
         None and 0.
-    fanout : int, default=7
-        Maximum number of entries per node, from 3 to 64; maxFanout in [1]_, M in [2]_.
+    fanout : int or "page", default=7
+        Maximum number of entries per node, from 3 to 64; maxFanout in [1]_, M in [2]_. ``"page"``: as many as a page of
+        `page_bytes` holds.
     bandwidth : str, default="auto"
         Width of the kernels: ``"langley"``, ``"haerdle"``, or ``"f"`` and a factor (Eq. 17-19 of [1]_). See
         `anystream.bayes_tree.bandwidth`. ``"auto"`` is ``"f0.05"``, unless ``metric="auto"`` finds a better factor.
@@ -144,6 +146,10 @@ class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
         a power and a floor that depend on the number of steps taken, fitted to the log loss. The order of the classes
         stays. False keeps the raw densities; so does a model for which `fit` chooses nothing, and one that starts with
         `partial_fit`. It may be changed by `set_params` after `fit`.
+    page_bytes : int, optional
+        Size of a page, such as 4096, for models that are read from disk (``load(path, mmap=True)``): `save` writes no
+        node across two pages, unless it is larger than one, and nodes that are read together side by side. Answers are
+        the same; files are about a tenth larger. None: nodes are packed.
     budget : int, default=200
         Steps per record for calls without a budget of their own.
     random_state : int, RandomState or None, default=0
@@ -223,7 +229,7 @@ class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
         *,
         construction: str = "em_top_down",
         construction_options: dict[str, Any] | None = None,
-        fanout: int = 7,
+        fanout: int | str = 7,
         bandwidth: str = "auto",
         inner_variance: str = "max",
         decision: str = "auto",
@@ -242,6 +248,7 @@ class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
         calibrate: bool = True,
         class_weight: Any = None,
         window: int | None = None,
+        page_bytes: int | None = None,
         budget: int = 200,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -267,6 +274,7 @@ class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
         self.calibrate = calibrate
         self.class_weight = class_weight
         self.window = window
+        self.page_bytes = page_bytes
         self.budget = budget
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -341,7 +349,11 @@ class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
             construction_options=self.construction_options,
             covariance_options=self.covariance_options,
             margin_options=self.margin_options,
+            page_bytes=self._page_bytes(),
         )
+
+    def _page_bytes(self) -> int | None:
+        return None if self.page_bytes is None else check_page_bytes(self.page_bytes)
 
     def _query_recipe(self) -> QueryRecipe:
         return QueryRecipe(self.descent, self.refined_classes, self.refine_for)
@@ -569,7 +581,13 @@ class BayesTreeClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier):
 
     def dump_state(self) -> ModelState:
         """Return the recipe, and the arrays of the metric and the trees."""
-        return dump_forest(SavedForest(self.recipe_, self.metric_, self.calibration_, self.forest_))
+        saved = SavedForest(self.recipe_, self.metric_, self.calibration_, self.forest_)
+        return dump_forest(saved, self._page_bytes())
+
+    @property
+    def file_page_bytes(self) -> int:
+        """Bytes at whose multiples large arrays begin in files of the model."""
+        return self._page_bytes() or super().file_page_bytes
 
     def restore_state(self, file: ModelFile, *, mapped: bool) -> None:
         """Restore recipe, metric and trees."""

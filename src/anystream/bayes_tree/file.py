@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from anystream._native import BayesForest, ModelFileError
 from anystream.bayes_tree.metric import Metric
+from anystream.bayes_tree.paging import lay_out_in_pages
 from anystream.bayes_tree.recipe import ForestRecipe
 from anystream.estimators.calibration import Calibration
 from anystream.estimators.calibration_file import dump_calibration, read_calibration
@@ -88,11 +89,13 @@ class SavedForest(NamedTuple):
     forest: BayesForest
 
 
-def dump_forest(saved: SavedForest) -> ModelState:
-    """Return the metadata and arrays from which `read_forest` restores the forest."""
+def dump_forest(saved: SavedForest, page_bytes: int | None = None) -> ModelState:
+    """Return the metadata and arrays from which `read_forest` restores the forest; its nodes in pages if asked."""
     recipe, metric, calibration, forest = saved
     sizes = {"d": forest.dimensions, "classes": forest.classes}
     flat = forest.arrays()
+    if page_bytes is not None:
+        flat |= lay_out_in_pages(forest, flat, page_bytes)
     arrays = {name: _reshape(flat[name], spec, sizes) for name, spec in FOREST_ARRAYS.items()}
     if metric is not None:
         arrays |= {f"metric_{field.name}": getattr(metric, field.name) for field in fields(Metric)}

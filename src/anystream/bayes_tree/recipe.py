@@ -17,6 +17,7 @@ from anystream.bayes_tree.options import (
     Options,
     resolve_options,
 )
+from anystream.bayes_tree.paging import fanout_of_page
 from anystream.estimators.parameters import check_choice, check_float, check_int, check_positive
 
 CONSTRUCTIONS = (
@@ -128,6 +129,7 @@ class ForestRecipe:
         construction_options: object = None,
         covariance_options: object = None,
         margin_options: object = None,
+        page_bytes: int | None = None,
     ) -> Self:
         """Return the recipe of a classifier's parameters for points of `n_features` features.
 
@@ -141,7 +143,7 @@ class ForestRecipe:
             decision=_resolve_decision(decision),
             root_weight=_resolve_root_weight(root_model),
             construction=method,
-            fanout=check_int("fanout", fanout),
+            fanout=_resolve_fanout(fanout, page_bytes, n_features),
             inner_variance=check_choice("inner_variance", inner_variance, _INNER_VARIANCES),
             covariance=_resolve_covariance(covariance, n_features),
             covariance_levels=check_int("covariance_levels", covariance_levels),
@@ -281,6 +283,14 @@ def _undecided(
         "root_weight": root_model == "auto" and n_features <= MAX_FULL_FEATURES,
     }
     return tuple(name for name, undecided in is_open.items() if undecided)
+
+
+def _resolve_fanout(fanout: object, page_bytes: int | None, n_features: int) -> int:
+    if fanout != "page":
+        return check_int("fanout", fanout)
+    if page_bytes is None:
+        raise ValueError("fanout is 'page', but page_bytes is None; set page_bytes=4096, or a number for fanout")
+    return fanout_of_page(page_bytes, n_features)
 
 
 def _check_hand_over(hand_over: object) -> tuple[float, ...]:

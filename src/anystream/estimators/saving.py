@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from anystream.estimators.parameters import MAX_INT, check_random_state
 from anystream.model_file import ModelFile, ModelFileError, ModelHead, require_metadata, write_model
+from anystream.model_file.container import ALIGNMENT
 from anystream.model_file.head import json_parameters
 from anystream.model_file.payload import FileWatch
 
@@ -63,6 +64,11 @@ class SaveableMixin(metaclass=ABCMeta):
         whether the arrays lie in a memory-mapped file.
         """
 
+    @property
+    def file_page_bytes(self) -> int:
+        """Bytes at whose multiples large arrays begin in files of the model."""
+        return ALIGNMENT
+
     def parameters_to_json(self) -> dict[str, Any]:
         """Return the constructor parameters as JSON values."""
         parameters: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]  # of BaseEstimator
@@ -107,7 +113,13 @@ class SaveableMixin(metaclass=ABCMeta):
         file = self.to_file()
         metadata = file.metadata if notes is None else file.metadata | {"notes": dict(notes)}
         write_model(
-            path, kind=file.kind, version=file.version, metadata=metadata, arrays=file.arrays, check=self._check_written
+            path,
+            kind=file.kind,
+            version=file.version,
+            metadata=metadata,
+            arrays=file.arrays,
+            check=self._check_written,
+            page_bytes=self.file_page_bytes,
         )
 
     def to_file(self) -> ModelFile:

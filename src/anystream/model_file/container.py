@@ -3,12 +3,13 @@
 A model file is a safetensors file, so other tools and languages can read it::
 
     8 bytes    N, the length of the header: unsigned, little-endian
-    N bytes    the header: JSON, then spaces up to a multiple of 64 bytes
+    N bytes    the header: JSON, then spaces up to a multiple of 64 bytes, or of a page
                  "__metadata__": format, kind, version, metadata (JSON), array_checksums (JSON), checksum
                  "<array>":      dtype, shape, data_offsets [begin, end) within the payload
     the rest   the payload: arrays back to back, little-endian, C order
 
-Every array begins at a multiple of 64 bytes. The format has no gaps, so an array of zero bytes named
+Every array begins at a multiple of 64 bytes; in a file in pages, an array that would straddle two begins at a page,
+counted from the start of the file. The format has no gaps, so an array of zero bytes named
 ``_padding_<i>`` fills each; `read_model` hides it. Other tools may reorder the arrays.
 
 CRC-32 detects damage: ``checksum`` covers the header except the offsets, which must place the arrays without gap or
@@ -41,7 +42,8 @@ from anystream.model_file.replace_file import replace_file
 from anystream.model_file.strict_json import dump, parse_json
 
 FORMAT = "anystream 1"
-_ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
+ALIGNMENT = 64
+"""Bytes at whose multiples arrays begin: a cache line, and the widest vector register."""
 _MAX_HEADER = 16 * 2**20  # bytes
 _MAX_SIZE = 2**63 - 1  # bytes of one array, or elements along one axis
 _MAX_AXES = 32
@@ -112,6 +114,7 @@ def write_model(
     metadata: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
     check: Callable[[ModelFile], object] | None = None,
+    page_bytes: int = ALIGNMENT,
 ) -> None:
     """Write a model file atomically.
 
@@ -133,6 +136,8 @@ def write_model(
         Any byte order and strides. They are written in this order.
     check : callable, optional
         Called with the content that was read back; if it raises, an older file stays.
+    page_bytes : int, default=64
+        Multiple of 64: an array that would straddle two pages of this size begins at one.
 
     Raises
     ------
@@ -143,7 +148,7 @@ def write_model(
     """
     target = Path(os.path.realpath(path))
     try:
-        chunks = _encode(kind, version, metadata, arrays)
+        chunks = _encode(kind, version, metadata, arrays, page_bytes)
         if target.exists() and not target.is_file():
             raise InvalidContent("a folder or a device has this name", "name a file")
     except InvalidContent as problem:
@@ -231,7 +236,7 @@ def _read(path: Path, file: BufferedReader, mmap: bool, verify: bool) -> ModelFi
     if mmap:
         payload, mapping = map_payload(file, start, size)
     else:
-        payload = copy_payload(file, start, size, _ALIGNMENT)
+        payload = copy_payload(file, start, size, ALIGNMENT)
     if verify:
         for name, _, _, begin, end in entries:  # a mapped file is read beside the mapping, which takes no memory
             chunks = read_chunks(file, start + begin, start + end) if mmap else [payload[begin:end].data]
@@ -333,14 +338,16 @@ def _header_sum(fields: dict[str, str], entries: Iterable[_Entry]) -> str:
 
 
 def _encode(
-    kind: str, version: int, metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    kind: str, version: int, metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], page_bytes: int
 ) -> list[bytes | memoryview]:
     """Return all bytes of the file, in order."""
     if type(kind) is not str or not kind:
         raise InvalidContent(f"kind is {short(kind)}", "name the model, such as 'bayes_tree'")
     if type(version) is not int or not 1 <= version < 10**9:
         raise InvalidContent(f"version is {short(version)}", "count layouts from 1")
-    entries, payload = _lay_out(arrays)
+    if type(page_bytes) is not int or page_bytes < ALIGNMENT or page_bytes % ALIGNMENT:
+        raise InvalidContent(f"page_bytes is {short(page_bytes)}", f"use a multiple of {ALIGNMENT}")
+    entries, payload = _lay_out(arrays, page_bytes)
     sums = {entry.name: _array_sum([data]) for entry, data in zip(entries, payload, strict=True)}
     fields = {
         "format": FORMAT,
@@ -354,7 +361,7 @@ def _encode(
     for name, code, shape, begin, end in entries:
         content[name] = {"dtype": code, "shape": shape, "data_offsets": (begin, end)}
     header = dump(content).encode()
-    header += b" " * (-(8 + len(header)) % _ALIGNMENT)
+    header += b" " * (-(8 + len(header)) % page_bytes)
     if len(header) > _MAX_HEADER:
         raise InvalidContent(f"header of {len(header)} bytes, allowed are {_MAX_HEADER}", "move metadata to an array")
     try:  # verify that what is written can be read
@@ -364,8 +371,8 @@ def _encode(
     return [len(header).to_bytes(8, "little"), header, *payload]
 
 
-def _lay_out(arrays: Mapping[str, NDArray[Any]]) -> tuple[list[_Entry], list[memoryview]]:
-    """Return entries and bytes of the arrays, each at a multiple of 64, and of the padding between them."""
+def _lay_out(arrays: Mapping[str, NDArray[Any]], page_bytes: int) -> tuple[list[_Entry], list[memoryview]]:
+    """Return entries and bytes of the arrays, each at a multiple of 64 or of a page, and of the padding."""
     entries: list[_Entry] = []
     payload: list[memoryview] = []
 
@@ -383,11 +390,18 @@ def _lay_out(arrays: Mapping[str, NDArray[Any]]) -> tuple[list[_Entry], list[mem
         code = CODES.get(array.dtype.str[1:])
         if code is None:
             raise InvalidContent(f"array {short(name)} has dtype {array.dtype}", f"convert it to one of {DTYPE_NAMES}")
-        gap = -entries[-1].end % _ALIGNMENT if entries else 0
+        gap = _gap_before(array.nbytes, entries[-1].end, page_bytes) if entries else 0
         if gap and array.size:
             append(f"{_PADDING}{len(entries)}", np.zeros(gap, np.uint8), "U8")
         append(name, array, code)
     return entries, payload
+
+
+def _gap_before(n_bytes: int, end: int, page_bytes: int) -> int:
+    """Return the bytes to leave free before an array, so that it straddles no page unless it is larger than one."""
+    gap = -end % ALIGNMENT
+    straddles = (end + gap) // page_bytes != (end + gap + n_bytes - 1) // page_bytes
+    return -end % page_bytes if straddles else gap
 
 
 def _metadata_text(metadata: dict[str, Any]) -> str:
