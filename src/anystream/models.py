@@ -74,6 +74,7 @@ def load(path: str | PathLike[str], *, mmap: bool = False, verify: bool = True) 
         (about 97 % of a file) are read when a query visits them. A mapped file may be replaced, as ``save`` does, or
         removed. If it is changed or truncated in place, the next call raises `ModelFileError`, and a call in progress
         returns no result; only a query opened before goes on with what it reads.
+        A forest maps the arrays of its file; the packed nodes that its queries read are made in memory.
     verify : bool, default=True
         Compare the file with its checksums, so that a single changed bit raises `ModelFileError`. This reads all of the
         file once, at more than 1 GB/s; False opens a mapped file at once.

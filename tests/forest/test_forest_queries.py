@@ -153,3 +153,60 @@ def test_damaged_states_are_rejected(fault):
             state += b"\0"
     with pytest.raises(ValueError, match="not the state of a query of this model"):
         model.query(state=bytes(state))
+
+
+def shares_that_round_apart():
+    """Return an averaging ensemble whose leaves weigh more than its roots, by rounding."""
+    rng = np.random.default_rng(0)
+    trees = []
+    while len(trees) < 4:
+        tree = random_tree(rng, 4, 3)
+        tree.value[:] = rng.dirichlet(np.ones(3), len(tree.value))
+        tree.value[::2] = [0, 1, 0]
+        tree.zero_missing[:] = False
+        ensemble = average([tree])
+        if ensemble.value[0].sum() < 1 and ensemble.left[0] >= 0:  # the weight of the tree
+            trees.append(tree)
+    return average(trees)
+
+
+def average(trees):
+    return make_ensemble(
+        trees,
+        link=Link("mean"),
+        output=np.full(len(trees), -1, np.int32),
+        n_outputs=3,
+        base=np.zeros(3),
+        divisor=float(len(trees)),
+    )
+
+
+def highest_score(ensemble, order, record):
+    """Return the highest score of the plain forest at any number of steps."""
+    plain = PlainForestQuery(ensemble, order, record)
+    highest = plain.scores.max()
+    while plain.step():
+        highest = max(highest, plain.scores.max())
+    return highest
+
+
+def test_probabilities_of_some_trees_lie_between_0_and_1():
+    ensemble = shares_that_round_apart()
+    model = classifier(ensemble)
+    records = random_records(np.random.default_rng(0), 200)
+    stages = list(range(model.max_steps_ + 1))
+    found = [model.predict_proba(records, budget=budget) for budget in stages]
+    found += list(model.staged_predict_proba(records, stages=stages))
+    for record in records[:20]:
+        query = model.query(record)
+        found += [query.refine(1).proba[np.newaxis] for _ in stages]
+        found += [np.array([model.forest_.proba_one(record, steps)]) for steps in stages]
+    every = np.concatenate(found)
+    assert max(highest_score(ensemble, model.order_, record) for record in records[:20]) > 1  # the records are hard
+    assert ((every >= 0) & (every <= 1)).all()
+    assert_allclose(every.sum(axis=1), 1, rtol=1e-12)
+
+
+def test_probabilities_of_a_score_that_rounds_above_1_end_at_1():
+    proba = Link("mean").probabilities(np.array([[np.nextafter(1.0, 2), 0.0], [0.25, 0.75]]))
+    assert_array_equal(proba, [[1.0, 0.0], [0.25, 0.75]])

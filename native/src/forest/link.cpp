@@ -39,8 +39,8 @@ void probabilities(const Link& link, std::span<const T> scores, std::span<double
     const std::size_t outputs = scores.size();
     const T scale = static_cast<T>(link.scale);
     switch (link.kind) {
-        case LinkKind::mean:
-            for (std::size_t j = 0; j < outputs; ++j) out[j] = static_cast<double>(scores[j]);
+        case LinkKind::mean:  // the sum of the shares and the weight of the trees are rounded apart
+            for (std::size_t j = 0; j < outputs; ++j) out[j] = std::min(static_cast<double>(scores[j]), 1.0);
             break;
         case LinkKind::sigmoid: {
             const auto positive = static_cast<double>(sigmoid<T>(scale * scores[0]));

@@ -20,9 +20,9 @@ class Link:
     Parameters
     ----------
     kind : {"mean", "sigmoid", "softmax", "one_vs_all"}
-        ``"mean"``: the scores are the probabilities. ``"sigmoid"``: one score, the probability of the second of two
-        classes is 1 / (1 + exp(-scale score)). ``"one_vs_all"``: that sigmoid for every class; these probabilities do
-        not sum to one. ``"softmax"``: one score per class.
+        ``"mean"``: the scores are the probabilities, at most 1. ``"sigmoid"``: one score, the probability of the second
+        of two classes is 1 / (1 + exp(-scale score)). ``"one_vs_all"``: that sigmoid for every class; these
+        probabilities do not sum to one. ``"softmax"``: one score per class.
     scale : float
         Factor of the score in a sigmoid.
     label_from_scores : bool
@@ -56,7 +56,7 @@ class Link:
             Scores of all trees.
         """
         if self.kind == "mean":
-            return np.asarray(scores, np.float64)
+            return np.minimum(np.asarray(scores, np.float64), 1.0)  # sums and their divisor are rounded apart
         if self.kind == "softmax":
             shares = np.exp(scores - scores.max(axis=1, keepdims=True))
             shares /= shares.sum(axis=1, keepdims=True, dtype=np.float64).astype(scores.dtype)
