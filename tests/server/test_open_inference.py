@@ -2,11 +2,13 @@
 
 import json
 import struct
+import warnings
 
 import numpy as np
 import pytest
 
 import anystream
+from anystream.server.tensors import read_raw_tensor
 
 
 def infer(served, body, path="/v2/models/numbers/infer"):
@@ -217,3 +219,10 @@ def test_unknown_models_versions_paths_and_methods_are_errors_in_json(served):
         response = served.request(method, path)
         assert response.status == status
         assert response.json()["error"]
+
+
+@pytest.mark.parametrize(("datatype", "bits"), [("FP16", "017c"), ("FP32", "0100807f"), ("BF16", "817f")])
+def test_a_signalling_nan_is_a_missing_value_without_a_warning(datatype, bits):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(read_raw_tensor("x", datatype, 1, memoryview(bytes.fromhex(bits)))).all()

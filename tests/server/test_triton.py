@@ -19,7 +19,14 @@ from server.serving import PATIENT_MS, serving
 
 WORD = "needs the dependency group clients"
 TIMEOUT_US = PATIENT_MS * 1000
-OURS_ALONE = {"steps", "certified", "on_time", "waited_us", "reached"}  # outputs that Triton's model does not have
+OURS_ALONE = {
+    "steps",
+    "certified",
+    "confident",
+    "on_time",
+    "waited_us",
+    "reached",
+}  # outputs that Triton's model has not
 
 NUMBERS = TritonModel(
     """

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -111,16 +112,44 @@ template <typename Batch>
 class GroupedAnswers {
   public:
     GroupedAnswers(const Batch& batch, const Limits& limits, int threads, const AnswerRows& out)
-        : batch_(batch), limits_(limits), workers_(static_cast<std::size_t>(thread_count(threads))), out_(out) {
+        : batch_(batch),
+          limits_(limits),
+          workers_(std::min(static_cast<std::size_t>(thread_count(threads)), std::max<std::size_t>(batch.size(), 1))),
+          out_(out) {
         group_ = std::clamp<std::size_t>((batch.size() + 2 * workers_ - 1) / (2 * workers_), 1, 256);
     }
 
     void run() {
+        if (workers_ > 1 && batch_.size() <= kFew && answer_few()) return;
         parallel_for(workers_, 1, static_cast<int>(workers_), [&](std::size_t, std::size_t) { take_groups(); });
     }
 
   private:
     using Query = typename Batch::Query;
+
+    static constexpr std::size_t kFew = 8;
+    static constexpr std::chrono::microseconds kStart{60};  // what starting a thread costs
+    static constexpr std::chrono::milliseconds kLong{2};    // a deadline with so much time left loses little by a trial
+
+    /// Answers few records in this thread if that takes no longer than starting others; returns whether it did.
+    bool answer_few() {
+        const auto now = Clock::now();
+        if (limits_.timed() && limits_.until - now < kLong) return false;
+        Limits trial = limits_;
+        trial.until = now + kStart;
+        StopWatch watch(trial);
+        InterruptibleSteps steady;
+        std::vector<Query> group(batch_.size());
+        if (open_group(batch_, watch, 0, batch_.size(), group, 0) < batch_.size()) return false;
+        if constexpr (kTogether<Query>) {
+            Query::advance_together(batch_.model, group, limits_.steps, &watch);
+        } else {
+            for (Query& query : group) steady.advance(query, batch_.model, limits_.steps, &watch);
+        }
+        if (watch.ended()) return false;
+        for (std::size_t i = 0; i < group.size(); ++i) batch_.write(group[i], i, out_);
+        return true;
+    }
 
     void take_groups() {
         active_.fetch_add(1, std::memory_order_relaxed);

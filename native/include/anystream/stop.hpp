@@ -58,6 +58,9 @@ class StopWatch {
         return false;
     }
 
+    /// Whether `due` has returned true.
+    [[nodiscard]] bool ended() const noexcept { return due_; }
+
     /// Sets another deadline for the same thread: the share of the time that one part of the work may take.
     void restart(Clock::time_point until) noexcept {
         until_ = until;

@@ -122,7 +122,7 @@ _MAX_S = 1e9  # 30 years; a longer time counts as no limit
 
 
 def _check_count(name: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral):
+    if type(value) is not int and (isinstance(value, bool) or not isinstance(value, Integral)):
         raise TypeError(f"{name} is {value!r}; use a whole number")
     if value < 0:
         raise ValueError(f"{name} is {value}; use 0 or more, or leave it out for no limit")
@@ -130,7 +130,7 @@ def _check_count(name: str, value: object) -> int:
 
 
 def _check_instant(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
+    if type(value) is not float and (isinstance(value, bool) or not isinstance(value, Real)):
         raise TypeError(f"{name} is {value!r}; use a number of seconds")
     if math.isnan(value):
         raise ValueError(f"{name} is NaN; use a number of seconds")

@@ -72,12 +72,12 @@ class BatchClassifier:
         self._clock = clock
         self._stop = stop
 
-    def classify_planned(self, batch: Records, steps: int | None, until: float) -> tuple[Work, Records]:
+    def classify_planned(self, batch: Records, steps: int | None, until: float) -> tuple[Work, Records | None]:
         """Classify a batch that the scheduler has planned, in as many rounds as the scheduler decides.
 
-        Returns what it cost, and the records that `until` did not let the model reach and whose deadlines are not over
-        yet. These are not answered; but all are if none was reached, so that every batch makes progress, and if `until`
-        was over before, because the scheduler gave them up.
+        Returns what it cost, and the records, if any, that `until` did not let the model reach and whose deadlines are
+        not over yet. These are not answered; but all are if none was reached, so that every batch makes progress, and
+        if `until` was over before, because the scheduler gave them up.
         """
         budget, model = self._budget(steps, until), self._learner.model
         has_time = until > self._clock.now()
@@ -89,12 +89,13 @@ class BatchClassifier:
                 answer, work = _merge_answers(answer, more.rows, deeper), work + spent
                 now = self._clock.now()
         except RecordError as error:
-            return self._classify_halves(batch, steps, until, error), batch.take(slice(0, 0))
+            return self._classify_halves(batch, steps, until, error), None
         self._scheduler.observe(batch, answer, now)
-        unreached = ~answer.reached & (batch.deadline > now)
-        again = batch.take(slice(0, 0))
-        if has_time and unreached.any() and answer.reached.any() and not self._stop.is_set():
-            batch, answer, again = batch.take(~unreached), answer.take(~unreached), batch.take(unreached)
+        again = None
+        if has_time and not answer.reached.all() and answer.reached.any() and not self._stop.is_set():
+            unreached = ~answer.reached & (batch.deadline > now)
+            if unreached.any():
+                batch, answer, again = batch.take(~unreached), answer.take(~unreached), batch.take(unreached)
         self._learner.observe_classified(batch)
         self._label_intake.match(self._delivery.deliver(batch, answer, model.classes_, now))
         return work, again

@@ -346,7 +346,8 @@ class Engine:
         limit = self.learner.records_until_update(self.summary.answered)
         batch = self.queue.dequeue(plan.rows if limit is None else plan.first_rows(limit))
         work, unreached = self._classifier.classify_planned(batch, plan.steps, plan.until)
-        self.queue.enqueue(unreached)
+        if unreached is not None:
+            self.queue.enqueue(unreached)
         self.cost.update(work.records, work.steps, self.clock.now() - began - evicted_s, calls=work.calls)
         return plan, len(batch)
 

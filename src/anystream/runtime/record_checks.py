@@ -81,11 +81,11 @@ class RecordChecks:
         if not np.isfinite(records.features).all():
             infinite = np.isinf(records.features)
             records, rejected = _split_off(records, infinite, "a feature is infinite; use NaN for a missing value")
-        if not self.takes_missing:
-            missing = np.isnan(records.features)
-            reason = "a feature is missing, and the model takes no missing values"
-            records, more = _split_off(records, missing, reason)
-            rejected += more
+            if not self.takes_missing:
+                missing = np.isnan(records.features)
+                reason = "a feature is missing, and the model takes no missing values"
+                records, more = _split_off(records, missing, reason)
+                rejected += more
         if self.max_value < math.inf:
             beyond = np.abs(records.features) > self.max_value
             reason = f"a feature is beyond {self.max_value:g}, which no model learns; rescale it, or use NaN"

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from anystream.runtime.records import RejectedRecord
 
 _MIN_WAIT_S, _MAX_WAIT_S, _BINS = 1e-6, 1e5, 1100  # waiting times are counted in bins that grow by factors of 1.023
+_FEW = 16  # waiting times
 _BINS_PER_E = (_BINS - 1) / math.log(_MAX_WAIT_S / _MIN_WAIT_S)
 _MAX_DESCRIBED = 3  # bad records that are described in words
 
@@ -159,6 +160,11 @@ class Summary:
     def add_waits(self, waited_s: NDArray[np.float64]) -> None:
         """Count waiting times."""
         self.waited_s += float(waited_s.sum())
+        if len(waited_s) <= _FEW:  # quicker than arrays
+            for wait_s in waited_s.tolist():
+                relative_wait = min(max(wait_s, _MIN_WAIT_S), _MAX_WAIT_S) * (1.0 / _MIN_WAIT_S)
+                self._waits[int(math.log(relative_wait) * _BINS_PER_E)] += 1
+            return
         relative = np.minimum(np.maximum(waited_s, _MIN_WAIT_S), _MAX_WAIT_S) * (1.0 / _MIN_WAIT_S)
         self._waits += np.bincount((np.log(relative) * _BINS_PER_E).astype(np.int64), minlength=_BINS)
 

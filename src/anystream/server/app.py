@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from starlette.applications import Starlette
@@ -34,6 +34,9 @@ from anystream.server.settings import ServerSettings
 from anystream.server.watching import FileWatch
 
 _TICK_S = 1.0
+_MODELS, _INFER = "/v2/models/", "/infer"
+
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Service:
@@ -70,9 +73,10 @@ class Service:
         )
         metrics = Metrics(self.store)
         self.events = Events(self.store, limits, load)
+        inference, records = OpenInference(self.store, limits), RecordsApi(self.store, limits)
         all_routes = [
-            *OpenInference(self.store, limits).routes(),  # first what comes most often
-            *RecordsApi(self.store, limits).routes(),
+            *inference.routes(),
+            *records.routes(),
             Route("/healthz", self._health),
             Route("/readyz", self._ready),
             *ChangesApi(self.store, settings).routes(),
@@ -91,7 +95,7 @@ class Service:
             },
         )
         starlette.router.redirect_slashes = False
-        self.app: ASGIApp = _Gate(starlette, settings, metrics)
+        self.app: ASGIApp = _Gate(starlette, inference.infer, records.classify, settings, metrics)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -133,10 +137,26 @@ class Service:
 
 
 class _Gate:
-    """The outermost layer: checks the token where everything needs it, and logs."""
+    """The outermost layer: checks the token where everything needs it, and logs.
 
-    def __init__(self, app: ASGIApp, settings: ServerSettings, metrics: Metrics) -> None:
+    Parameters
+    ----------
+    app : callable
+        The application of Starlette.
+    infer, classify : callable
+        Endpoints of it that are called past it.
+    settings : ServerSettings
+        Token and limits.
+    metrics : Metrics
+        Where responses are counted.
+    """
+
+    def __init__(
+        self, app: ASGIApp, infer: Endpoint, classify: Endpoint, settings: ServerSettings, metrics: Metrics
+    ) -> None:
         self._app = app
+        self._infer = infer
+        self._classify = classify
         self._settings = settings
         self._metrics = metrics
         self._body_bytes = BodyBytes(settings.limits.max_total_bytes)
@@ -157,14 +177,35 @@ class _Gate:
 
         try:
             self._check(scope)
-            await self._app(scope, receive, note_status)
+            if (endpoint := self._find_endpoint(scope)) is None:
+                await self._app(scope, receive, note_status)
+            else:
+                response = await endpoint(Request(scope, receive))
+                await response(scope, receive, note_status)
         except RequestError as error:
             await error_response(error)(scope, receive, note_status)
+        except Exception as error:
+            if status == 0:
+                response = await _on_error(Request(scope), error)
+                await response(scope, receive, note_status)
+            raise  # to uvicorn, which logs it
         finally:
             self._body_bytes.release(scope)
             if ACCESS.isEnabledFor(logging.INFO):
                 client = scope["client"][0] if scope.get("client") else "-"
                 log_request(scope["method"], scope["path"], status, time.monotonic() - arrival, client)
+
+    def _find_endpoint(self, scope: Scope) -> Endpoint | None:
+        """Return what serves a request that comes often; Starlette finds the others, which takes longer."""
+        if scope["method"] != "POST":
+            return None
+        path: str = scope["path"]
+        if path.startswith(_MODELS) and path.endswith(_INFER):
+            name = path[len(_MODELS) : -len(_INFER)]
+            if name and "/" not in name:
+                scope["path_params"] = {"name": name}
+                return self._infer
+        return self._classify if path == "/v1/classify" else None
 
     def _check(self, scope: Scope) -> None:
         max_bytes = self._settings.limits.max_header_bytes
@@ -185,5 +226,5 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
 
 
 async def _on_error(request: Request, error: Exception) -> Response:
-    """Hide an error of the server from the client; Starlette raises it again, and uvicorn logs it."""
+    """Hide an error of the server from the client; it is raised again, and uvicorn logs it."""
     return json_response({"error": "the server failed; its log tells why"}, status=500)

@@ -10,7 +10,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from anystream.server.arrival import arrival_now
 from anystream.server.joined_writes import JoinedWrites
-from anystream.server.limits import Limits
+from anystream.server.limits import BODY_COMPLETE, Limits
 
 ARRIVAL = "anystream.arrival"
 """Key in the scope of a request: the instant of its arrival, on the clock of `time.monotonic`."""
@@ -124,6 +124,8 @@ class LimitedConnection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """End the body; headers that offer another protocol are followed by it."""
         if not self.parser.should_upgrade():
+            scope: Any = self.scope
+            scope[BODY_COMPLETE] = True
             super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:

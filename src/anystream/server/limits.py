@@ -14,6 +14,8 @@ from anystream.server.request_stream import MAX_ROWS
 
 BODY_BYTES = "anystream.body_bytes"
 """Key in the scope of a request: the `BodyBytes` of the server."""
+BODY_COMPLETE = "anystream.body_complete"
+"""Key in the scope of a request: there once its body has arrived."""
 _HELD = "anystream.held_bytes"
 
 
@@ -112,21 +114,27 @@ async def read_body(request: Request, limits: Limits) -> bytes:
     declared = request.headers.get("content-length", "0")
     if len(declared) > 18 or int(declared) > limits.max_body_bytes:  # a number: the HTTP parser has checked it
         raise _too_large(limits)
-    chunks, n_bytes = [], 0
     try:
+        if BODY_COMPLETE in request.scope:  # the usual case: there is nothing to wait for
+            return await _read_chunks(request, limits)
         async with asyncio.timeout(limits.read_s):
-            async for chunk in request.stream():
-                n_bytes += len(chunk)
-                request.scope[BODY_BYTES].hold(request.scope, len(chunk))
-                if n_bytes > limits.max_body_bytes:
-                    raise _too_large(limits)
-                chunks.append(chunk)
+            return await _read_chunks(request, limits)
     except TimeoutError:
         raise RequestError(
             TIMEOUT, f"the body did not arrive within {limits.read_s:g} seconds; send it faster"
         ) from None
     except ClientDisconnect:
         raise RequestError(BAD_REQUEST, "the client closed the connection") from None
+
+
+async def _read_chunks(request: Request, limits: Limits) -> bytes:
+    chunks, n_bytes = [], 0
+    async for chunk in request.stream():
+        n_bytes += len(chunk)
+        request.scope[BODY_BYTES].hold(request.scope, len(chunk))
+        if n_bytes > limits.max_body_bytes:
+            raise _too_large(limits)
+        chunks.append(chunk)
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -81,6 +82,8 @@ class ModelEngine:
         self._limits = limits
         self._figures = figures
         self._pending: dict[int, PendingRequest] = {}
+        self._finished: deque[PendingRequest] = deque()  # by the engine's thread, for the event loop
+        self._wakes_loop = False  # whether the event loop was woken for them
         self._backlog = Backlog()
         self._source = RequestSource()
         self._next_number = 1
@@ -228,25 +231,36 @@ class ModelEngine:
         self._call_in_loop(self._end)
 
     def _observe(self, turn: Turn) -> None:
-        self._ready.set()
+        if not self._ready.is_set():
+            self._ready.set()
         queue = self._engine.queue
         oldest = float(queue.arrivals().min()) if len(queue) else turn.now
         self._figures.observe_turn(turn, self._counted, turn.now - oldest)
 
     def _finish_batch(self, answers: AnsweredRecords, finished: list[PendingRequest]) -> None:
         now = self._engine.clock.now()
-        self._figures.observe_answers(answers, np.array([request.deadline - now for request in finished]))
+        self._figures.observe_answers(answers, [request.deadline - now for request in finished])
         self._finish(finished)
 
     def _finish(self, finished: list[PendingRequest]) -> None:
         if finished:
-            self._call_in_loop(_set_done, finished)
+            self._finished.extend(finished)
+            if not self._wakes_loop:  # else it has not got to those before yet
+                self._wakes_loop = True
+                self._call_in_loop(self._set_done)
 
     def _call_in_loop(self, function: Callable[..., None], *arguments: Any) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self._loop.call_soon_threadsafe(function, *arguments)
 
     # -- back in the event loop ----------------------------------------------------------------------------------------
+
+    def _set_done(self) -> None:
+        self._wakes_loop = False  # before the last request is taken: the engine wakes the loop for later ones
+        while self._finished:
+            request = self._finished.popleft()
+            if not request.done.done():
+                request.done.set_result(None)
 
     def _end(self) -> None:
         """Fail the requests that have no answer; there are some only after an error."""
@@ -257,9 +271,3 @@ class ModelEngine:
                 )
         self._pending.clear()
         self._stopped.set()
-
-
-def _set_done(finished: list[PendingRequest]) -> None:
-    for request in finished:
-        if not request.done.done():
-            request.done.set_result(None)

@@ -17,6 +17,7 @@ from anystream.runtime.records import Records
 from anystream.server.errors import BAD_REQUEST, UNSUPPORTED_MEDIA, RequestError
 from anystream.server.json_bodies import decode_json
 from anystream.server.limits import Limits
+from anystream.server.tensors import to_double
 
 JSON, JSON_LINES = "application/json", "application/x-ndjson"
 ARROW, RAW = "application/vnd.apache.arrow.stream", "application/octet-stream"
@@ -153,7 +154,7 @@ def _read_raw(body: bytes, n_features: int, limits: Limits) -> NDArray[np.float6
             f"the body has {len(body)} bytes; send {n_features} float32 values, {4 * n_features} bytes, per record",
         )
     limits.check_records(len(body) // (4 * n_features))
-    return np.frombuffer(body, dtype="<f4").reshape(-1, n_features).astype(np.float64)
+    return to_double(np.frombuffer(body, dtype="<f4").reshape(-1, n_features))
 
 
 def _read_arrow(body: bytes, schema: Schema, limits: Limits) -> Table:

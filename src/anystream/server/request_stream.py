@@ -149,7 +149,8 @@ class RequestSource:
     def __init__(self) -> None:
         self._requests: deque[PendingRequest] = deque()
         self._row = 0  # first row of the first request that was not polled
-        self._ready = threading.Event()
+        self._ready = threading.Lock()  # free when there may be requests; quicker than an Event
+        self._ready.acquire()
         self._closed = False
         self.offset = 0
 
@@ -161,11 +162,11 @@ class RequestSource:
     def submit(self, request: PendingRequest) -> None:
         """Append a request."""
         self._requests.append(request)
-        self._ready.set()
+        self._wake()
 
     def poll(self, max_records: int) -> PollResult:
         """Return the records of the next requests."""
-        self._ready.clear()
+        self._ready.acquire(blocking=False)
         taken: list[tuple[PendingRequest, int, int]] = []
         n_free = max_records
         while n_free > 0 and self._requests:
@@ -181,14 +182,14 @@ class RequestSource:
                 taken.append((request, first, last))
                 n_free -= last - first
         if not taken:
-            return PollResult(Records.empty())
+            return _NOTHING
         records = _to_records(taken)
         self.offset = int(records.offset[-1]) + 1
         return PollResult(records)
 
     def wait(self, seconds: float) -> None:
         """Return when requests are there, or after `seconds`."""
-        self._ready.wait(seconds)
+        self._ready.acquire(timeout=seconds)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return nothing: requests cannot be read again."""
@@ -204,25 +205,50 @@ class RequestSource:
     def close(self) -> None:
         """End the stream after the requests that were submitted."""
         self._closed = True
-        self._ready.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._ready.locked():  # only the thread of the event loop releases it
+            self._ready.release()
+
+
+_NOTHING = PollResult(Records.empty())
 
 
 def _to_records(taken: Sequence[tuple[PendingRequest, int, int]]) -> Records:
+    """Return rows of requests as records; most often there are few, so that every call of NumPy counts."""
     sizes = [last - first for _, first, last in taken]
-    label: list[Any] | None = None
+    n = sum(sizes)
+    times = np.array([[request.arrival for request, _, _ in taken], [request.deadline for request, _, _ in taken]])
+    if n == len(taken):
+        offset = np.array([request.first_offset + first for request, first, _ in taken], dtype=np.int64)
+    else:
+        times = np.repeat(times, sizes, axis=1)
+        offset = np.concatenate(
+            [np.arange(request.first_offset + first, request.first_offset + last) for request, first, last in taken]
+        )
+    features = [request.features[first:last] for request, first, last in taken]
+    nothing = np.empty(n, dtype=object)  # None in every place
+    label = nothing
     if any(request.label is not None for request, _, _ in taken):
-        label = []
+        label = nothing.copy()
+        at = 0
         for request, first, last in taken:
-            label += [None] * (last - first) if request.label is None else request.label[first:last]
-    offset = np.concatenate(
-        [np.arange(request.first_offset + first, request.first_offset + last) for request, first, last in taken]
-    )
-    return Records.from_features(
-        np.concatenate([request.features[first:last] for request, first, last in taken]),
+            if request.label is not None:
+                for row, known in enumerate(request.label[first:last], at):
+                    label[row] = known
+            at += last - first
+    return Records(
+        key=offset,
+        features=np.ascontiguousarray(features[0]) if len(features) == 1 else np.concatenate(features),
         offset=offset,
-        arrival=np.repeat([request.arrival for request, _, _ in taken], sizes),
-        deadline=np.repeat([request.deadline for request, _, _ in taken], sizes),
+        line=np.zeros(n, dtype=np.int64),
+        arrival=times[0],
+        deadline=times[1],
         label=label,
+        sequence=np.full(n, -1, dtype=np.int64),
+        unknown=nothing,
+        kept=nothing,
     )
 
 
@@ -267,10 +293,9 @@ class RequestSink(_ResponseStream):
     def write(self, answers: AnsweredRecords) -> None:
         """Pass each run of rows of one request to it."""
         numbers = answers.key >> ROW_BITS
-        starts = np.flatnonzero(np.diff(numbers, prepend=-1))
-        stops = np.append(starts[1:], len(numbers))
+        starts = [0, *(np.flatnonzero(numbers[1:] != numbers[:-1]) + 1).tolist()] if len(numbers) > 1 else [0]
         finished = []
-        for number, start, stop in zip(numbers[starts].tolist(), starts.tolist(), stops.tolist(), strict=True):
+        for number, start, stop in zip(numbers[starts].tolist(), starts, [*starts[1:], len(numbers)], strict=True):
             request = self._pending.get(number)
             if request is None:  # withdrawn while it was being classified
                 continue

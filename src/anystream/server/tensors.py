@@ -116,7 +116,15 @@ def read_raw_tensor(name: str, datatype: str, n_values: int, data: memoryview) -
         values = (values.astype(np.uint32) << 16).view(np.float32)
     elif datatype == "BOOL":
         values = np.frombuffer(data, dtype=np.uint8) != 0
-    return values.astype(np.float64)
+    return to_double(values)
+
+
+def to_double(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return a copy in double precision; NaN of any bits is a missing value."""
+    if values.dtype.kind != "f" or values.dtype.itemsize == 8:
+        return values.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # NumPy would warn of signalling ones
+        return values.astype(np.float64)
 
 
 def _read_raw_texts(name: str, n_values: int, data: memoryview) -> list[str]:

@@ -83,7 +83,8 @@ class DeadlineShare(SingleRound):
             return planned
 
         share = self._share(context, left_s)
-        max_steps = min(self._stops.max_steps_for(share), math.inf if self.max_steps is None else self.max_steps)
+        limit = math.inf if self.max_steps is None else self.max_steps
+        max_steps = limit if share >= limit else min(self._stops.max_steps_for(share), limit)
         expected_steps = min(share, self._stops.mean_steps(max_steps))
         if expected_steps == math.inf:
             expected_steps = _UNLIMITED
@@ -100,7 +101,7 @@ class DeadlineShare(SingleRound):
     def observe(self, batch: Records, answer: Answer, now: float) -> None:
         """Plan less of the time after answers that came close to their deadlines, and gradually more otherwise."""
         self._stops.observe(answer)
-        used = float(np.max((now - batch.arrival) / (batch.deadline - batch.arrival)))
+        used = float(((now - batch.arrival) / (batch.deadline - batch.arrival)).max())
         if used > _TOO_CLOSE:
             self._used = max(0.7 * self._used, _MIN_USED)
         else:
@@ -126,7 +127,9 @@ class DeadlineShare(SingleRound):
         if self.aim == 1.0:
             return left_s
         reserve_s = (1.0 - self.aim) * (deadlines - context.queue.arrivals())
-        reserve_s[np.isnan(reserve_s) | np.isinf(reserve_s)] = 0.0  # no reserve without a deadline
+        finite = np.isfinite(reserve_s)
+        if not finite.all():
+            reserve_s[~finite] = 0.0  # no reserve without a deadline
         return np.asarray(np.maximum(left_s - reserve_s, _SLICE * left_s))
 
     def _share(self, context: SchedulerContext, left_s: NDArray[np.float64]) -> float:

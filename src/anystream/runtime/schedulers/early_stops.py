@@ -41,8 +41,10 @@ class EarlyStops:
         stopped = self._stops < np.inf
         if mean_steps == np.inf or not np.count_nonzero(stopped):
             return mean_steps
-        early = np.sort(self._stops[stopped])
-        n = len(self._stops)
+        n, early = len(self._stops), self._stops[stopped]
+        if len(early) == n and mean_steps > early.max():
+            return np.inf
+        early.sort()
         spent = np.concatenate([[0.0], np.cumsum(early)])  # by the first 0, 1, 2, ... answers to stop
         rest = n - np.arange(len(early) + 1)  # number of the other answers
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -62,4 +64,5 @@ class EarlyStops:
         >>> stops.mean_steps(18.0)
         10.0
         """
-        return float(np.minimum(self._stops, max_steps).mean()) if len(self._stops) else max_steps
+        n = len(self._stops)
+        return float(np.minimum(self._stops, max_steps).sum()) / n if n else max_steps

@@ -54,7 +54,10 @@ def count_late(context: SchedulerContext, deadlines: NDArray[np.float64]) -> Lat
     batch_s = max(min(cost.estimate_s(context.records_for(0), 0), _MAX_SHARE * float(left_s[-1])), one_s)
     each_s = batch_s / max((batch_s - cost.call_s) / cost.record_s, 1.0)
     places = np.arange(n)
-    excess = places - (left_s - batch_s) / each_s  # records before this one that leave it no time
+    fitting = (left_s - batch_s) / each_s  # records before this one that leave it time
+    if (fitting >= places).all():
+        return LateRecords(0, batch_s, each_s)
+    excess = places - fitting
     worst = np.maximum.accumulate(excess[::-1])[::-1]
     count = int(np.searchsorted(places - worst, 0.0))  # ascending
     return LateRecords(count, batch_s, each_s)
