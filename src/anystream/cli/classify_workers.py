@@ -176,7 +176,7 @@ def _make_partitions(options: ClassifyOptions, folder: str) -> list[Partition]:
     dead_folder = None if dead_letters is None or is_address(dead_letters) else dead_letters
     found = make_partitions(names, checkpoints=folder, outputs=outputs, dead_letters=dead_folder, suffix=suffix)
     if is_address(options.input_path):
-        found = [partition._replace(input=options.input_path) for partition in found]
+        found = [partition._replace(input=options.input_path, is_member=True) for partition in found]
     if is_address(output):
         found = [partition._replace(output=output) for partition in found]
     if is_address(dead_letters):

@@ -26,6 +26,9 @@ class Partition(NamedTuple):
         Records of this partition that could not be read or classified.
     checkpoint : str
         Folder of its checkpoints. All workers must see the same: a folder of this machine, or a shared one.
+    is_member : bool, default=False
+        Whether it is a member of a group of consumers, to which a broker gives a share of one stream. When a member has
+        reached the end of the stream, members that were never started are left out.
     """
 
     name: str
@@ -33,6 +36,7 @@ class Partition(NamedTuple):
     output: str
     dead_letters: str | None
     checkpoint: str
+    is_member: bool = False
 
 
 def make_partitions(
