@@ -6,6 +6,7 @@ parentheses the standard deviation, over these seeds.
 
 import argparse
 import os
+import sys
 import time
 
 import numpy as np
@@ -37,6 +38,8 @@ def measure(data, n_trained, seed):
         costs = time.perf_counter() - started, _cpu_s() - cpu_before
         right = [100 * (model.predict(data.X[test], budget=budget) == data.y[test]).mean() for budget in BUDGETS]
         found[how] = (*right, *costs), model.recipe_.metric
+        figures = " ".join(f"{figure:.2f}" for figure in found[how][0])
+        print(f"seed {seed}, {how}: {figures} {model.recipe_.metric}", file=sys.stderr, flush=True)
     return found
 
 

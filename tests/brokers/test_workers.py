@@ -5,13 +5,18 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from brokers.history import check_history
 from brokers.kills import send_slowly
 from brokers.outside import make_record, wait_until
 from brokers.program import finish, fork, start
 
 N, PER_S = 2_000, 200
-SESSION = "6s"  # a dead consumer is noticed after this time
+OPTIONS = {
+    "kafka": {"session_timeout": "6s", "consumer": "c", "idle": "8s"},  # a worker has its partitions back at once
+    "redis": {"claim_after": "2s", "idle": "5s"},  # the messages of a dead worker go to others
+}
 
 
 def find_workers(program):
@@ -25,14 +30,15 @@ def members_with_checkpoints(folder):
     return [path.name for path in folder.glob("member-*") if any(path.glob("checkpoint-*"))]
 
 
-def test_two_workers_share_the_partitions_of_a_topic_and_one_is_killed(kafka, model, stream, outside, tmp_path):
-    out, log, folder = outside(kafka), tmp_path / "log", tmp_path / "state"
+@pytest.mark.parametrize("broker", list(OPTIONS), indirect=True)
+def test_two_workers_share_a_stream_and_one_is_killed(broker, model, stream, outside, tmp_path):
+    out, log, folder = outside(broker), tmp_path / "log", tmp_path / "state"
     out.create(*map(stream, ("events", "answers", "dead")))
-    feeder = fork(log, send_slowly, kafka, N, PER_S, stream("events"))
+    feeder = fork(log, send_slowly, broker, N, PER_S, stream("events"))
     arguments = [
         "classify", model, "--workers", "2",
-        "--from", kafka.address(stream("events"), group=stream("g"), session_timeout=SESSION, idle="12s"),
-        "--to", kafka.address(stream("answers")), "--dead-letters", kafka.address(stream("dead")),
+        "--from", broker.address(stream("events"), group=stream("g"), **OPTIONS[broker.scheme]),
+        "--to", broker.address(stream("answers")), "--dead-letters", broker.address(stream("dead")),
         "--key", "id", "--label", "class", "--checkpoint", folder, "--checkpoint-every", "50 records", "--json",
     ]  # fmt: skip
     program = start(arguments, log)
@@ -42,5 +48,4 @@ def test_two_workers_share_the_partitions_of_a_topic_and_one_is_killed(kafka, mo
     assert finish(program, 120) == 0, log.read_text()
     sent = {number: make_record(number) for number in range(N)}
     assert check_history(sent, out.read(stream("answers")), out.read(stream("dead"))) == (N, [], 0, [], 0)
-    summary = json.loads(log.read_text().splitlines()[-1])
-    assert summary["workers_lost"] == 1
+    assert json.loads(log.read_text().splitlines()[-1])["workers_lost"] == 1
