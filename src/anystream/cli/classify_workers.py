@@ -83,6 +83,7 @@ def classify_on_workers(options: ClassifyOptions) -> None:
     _check(options)
     options = replace(
         options,
+        model=os.path.abspath(options.model),  # workers may run in other folders
         input_path=options.from_address or options.input_path,
         output_path=options.to_address or options.output_path,
         from_address=None,

@@ -47,7 +47,7 @@ def make_partitions(
     dead_letters: str | Path | None = None,
     suffix: str = ".jsonl",
 ) -> list[Partition]:
-    """Return one partition per input, named after it.
+    """Return one partition per input, named after it; paths become absolute, since workers may run in other folders.
 
     Parameters
     ----------
@@ -64,10 +64,10 @@ def make_partitions(
     """
     found = []
     for name, path in zip(_name_inputs(inputs), inputs, strict=True):
-        own = Path(checkpoints, name)
-        output = own / f"answers{suffix}" if outputs is None else Path(outputs, f"{name}{suffix}")
-        dead = None if dead_letters is None else str(Path(dead_letters, f"{name}.jsonl"))
-        found.append(Partition(name, path, str(output), dead, str(own)))
+        own = Path(checkpoints, name).absolute()
+        output = own / f"answers{suffix}" if outputs is None else Path(outputs, f"{name}{suffix}").absolute()
+        dead = None if dead_letters is None else str(Path(dead_letters, f"{name}.jsonl").absolute())
+        found.append(Partition(name, str(Path(path).absolute()), str(output), dead, str(own)))
     return found
 
 
