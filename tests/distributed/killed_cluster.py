@@ -1,6 +1,7 @@
 """A cluster of Ray on 127.0.0.1 whose nodes are killed."""
 
 import os
+import socket
 from pathlib import Path
 
 os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0")  # before ray is imported
@@ -15,12 +16,17 @@ _HEALTH = {  # the death of a node is noticed in a few seconds
 
 
 def start_cluster(n_nodes=2):
-    """Return a cluster with a head without CPUs, so that all work is on nodes that can be killed."""
+    """Return a cluster with a head without CPUs, so that all work is on nodes that can be killed.
+
+    Programs of other machines connect to its `client_address`.
+    """
     import ray
     from ray.cluster_utils import Cluster
 
     head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": _MEMORY, "_system_config": _HEALTH}
+    head["ray_client_server_port"] = _free_port()
     cluster = Cluster()
+    cluster.client_address = f"ray://127.0.0.1:{head['ray_client_server_port']}"
     _try_again(lambda: cluster.add_node(**head))
     for _ in range(n_nodes):
         add_node(cluster)
@@ -29,6 +35,12 @@ def start_cluster(n_nodes=2):
     environment = {"env_vars": {"PYTHONPATH": here}}
     ray.init(address=cluster.address, include_dashboard=False, log_to_driver=False, runtime_env=environment)
     return cluster
+
+
+def _free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def add_node(cluster):

@@ -94,6 +94,20 @@ def test_partitions_of_dead_workers_continue_elsewhere():
     assert {name: result.position for name, result in report.results.items()} == {f"p{i}-40": 40 for i in range(6)}
 
 
+def test_members_of_a_group_that_were_never_started_are_left_out_when_one_has_reached_the_end():
+    world, killed = World(), []
+
+    def kill(supervisor):
+        if world.checkpoints.get("p1-9") == 6 and not killed:
+            killed.append(next(worker for worker in world.living if worker.partition.name == "p1-9").die())
+
+    members = [partition._replace(is_member=True) for partition in partitions(4, 9, 5, 5)]
+    report = Supervisor(world, members, n_workers=2, each_turn=kill).run()
+    assert report.finished
+    assert report.lost == 1
+    assert {name: result.position for name, result in report.results.items()} == {"p0-4": 4, "p1-9": 9}
+
+
 def test_workers_are_added_and_removed_while_running():
     world, numbers = World(), iter([1] * 10 + [4] * 10 + [2] * 1000)
     living = []

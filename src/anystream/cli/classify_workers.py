@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import sys
@@ -82,6 +83,7 @@ def classify_on_workers(options: ClassifyOptions) -> None:
     _check(options)
     options = replace(
         options,
+        model=os.path.abspath(options.model),  # workers may run in other folders
         input_path=options.from_address or options.input_path,
         output_path=options.to_address or options.output_path,
         from_address=None,
@@ -176,12 +178,20 @@ def _make_partitions(options: ClassifyOptions, folder: str) -> list[Partition]:
     dead_folder = None if dead_letters is None or is_address(dead_letters) else dead_letters
     found = make_partitions(names, checkpoints=folder, outputs=outputs, dead_letters=dead_folder, suffix=suffix)
     if is_address(options.input_path):
-        found = [partition._replace(input=options.input_path) for partition in found]
+        found = [
+            partition._replace(input=_address_of_member(options.input_path, partition.name), is_member=True)
+            for partition in found
+        ]
     if is_address(output):
         found = [partition._replace(output=output) for partition in found]
     if is_address(dead_letters):
         found = [partition._replace(dead_letters=dead_letters) for partition in found]
     return found
+
+
+def _address_of_member(address: str, name: str) -> str:
+    """Return an address by which each member has a consumer of its own, if the address names one."""
+    return re.sub(r"([?&]consumer=[^&]+)", rf"\1-{name}", address)
 
 
 def _options_of(options: ClassifyOptions, partition: Partition) -> ClassifyOptions:

@@ -26,6 +26,9 @@ class Partition(NamedTuple):
         Records of this partition that could not be read or classified.
     checkpoint : str
         Folder of its checkpoints. All workers must see the same: a folder of this machine, or a shared one.
+    is_member : bool, default=False
+        Whether it is a member of a group of consumers, to which a broker gives a share of one stream. When a member has
+        reached the end of the stream, members that were never started are left out.
     """
 
     name: str
@@ -33,6 +36,7 @@ class Partition(NamedTuple):
     output: str
     dead_letters: str | None
     checkpoint: str
+    is_member: bool = False
 
 
 def make_partitions(
@@ -43,7 +47,7 @@ def make_partitions(
     dead_letters: str | Path | None = None,
     suffix: str = ".jsonl",
 ) -> list[Partition]:
-    """Return one partition per input, named after it.
+    """Return one partition per input, named after it; paths become absolute, since workers may run in other folders.
 
     Parameters
     ----------
@@ -60,10 +64,10 @@ def make_partitions(
     """
     found = []
     for name, path in zip(_name_inputs(inputs), inputs, strict=True):
-        own = Path(checkpoints, name)
-        output = own / f"answers{suffix}" if outputs is None else Path(outputs, f"{name}{suffix}")
-        dead = None if dead_letters is None else str(Path(dead_letters, f"{name}.jsonl"))
-        found.append(Partition(name, path, str(output), dead, str(own)))
+        own = Path(checkpoints, name).absolute()
+        output = own / f"answers{suffix}" if outputs is None else Path(outputs, f"{name}{suffix}").absolute()
+        dead = None if dead_letters is None else str(Path(dead_letters, f"{name}.jsonl").absolute())
+        found.append(Partition(name, str(Path(path).absolute()), str(output), dead, str(own)))
     return found
 
 

@@ -79,7 +79,7 @@ def list_parts(parts: Any) -> list[Part]:
     found: list[Part] = []
     for content in parts:
         if isinstance(content, str | os.PathLike):
-            found += [Part(path, path) for path in list_files(os.fspath(content))]
+            found += [Part(path, os.path.abspath(path)) for path in list_files(os.fspath(content))]
         else:
             found.append(Part(f"part {len(found)}", content))
     if not found:

@@ -78,7 +78,7 @@ def run(
             dead_letters=dead_letters,
             suffix=suffix,
         )
-        job = StreamJob(model=os.fspath(model), merged_folder=folder, **options)
+        job = StreamJob(model=os.path.abspath(model), merged_folder=folder, **options)
         rounds = ModelRounds(model, partitions, folder, job.merge_every_s) if job.learn else None
         report = supervise(job, partitions, workers=workers, on=on, folder=folder, rounds=rounds)
         if report.finished and rounds is not None and save is not None:
@@ -146,10 +146,10 @@ def open_workers(on: str, job: Job) -> Workers:
 
 @contextmanager
 def checkpoint_folder(path: str | os.PathLike[str] | None) -> Iterator[str]:
-    """Yield the folder, or a temporary one that is removed."""
+    """Yield the folder by its absolute path, or a temporary one that is removed."""
     if path is not None:
         Path(path).mkdir(parents=True, exist_ok=True)
-        yield os.fspath(path)
+        yield os.path.abspath(path)
         return
     with tempfile.TemporaryDirectory(prefix="anystream-") as folder:
         yield folder

@@ -156,6 +156,7 @@ class Supervisor:
             raise ValueError("two partitions have the same name; give each its own")
         self._workers, self._each_turn, self._now = workers, each_turn, now
         self._waiting = deque(partitions)
+        self._begun: set[str] = set()  # names of the partitions that a worker has had
         self._not_before: dict[str, float] = {}
         self._attempts: dict[str, int] = {}
         self._answered: dict[str, int] = {}  # most answers of a partition that are known
@@ -242,6 +243,7 @@ class Supervisor:
             if partition is None:
                 return
             member.partition = partition
+            self._begun.add(partition.name)
             member.worker.start(partition)
 
     def _next_partition(self) -> Partition | None:
@@ -276,8 +278,17 @@ class Supervisor:
         self._note_answered(partition.name, result.summary.answered)
         if result.finished:
             self._n_unfinished -= 1
+            if partition.is_member:
+                self._leave_out_members()
         else:
             self._waiting.appendleft(partition)
+
+    def _leave_out_members(self) -> None:
+        """Forget members of the group that were never started: there is nothing left for them."""
+        spare = [waiting for waiting in self._waiting if waiting.is_member and waiting.name not in self._begun]
+        for partition in spare:
+            self._waiting.remove(partition)
+        self._n_unfinished -= len(spare)
 
     def _take_failure(self, member: _Member, error: BaseException, *, again: bool) -> None:
         partition, member.partition = member.partition, None

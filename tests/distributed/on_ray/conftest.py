@@ -10,9 +10,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # what these tests share wit
 
 @pytest.fixture(scope="session")
 def cluster():
-    pytest.importorskip("ray")
-    from killed_cluster import start_cluster, stop_cluster
+    from killed_cluster import start_cluster, stop_cluster  # first: it sets what Ray reads when it is imported
 
+    pytest.importorskip("ray")
     found = start_cluster()
     yield found
     stop_cluster(found)
