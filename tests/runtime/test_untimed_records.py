@@ -40,3 +40,30 @@ def test_no_record_of_a_file_is_late_because_reading_takes_time(always_ready):
     assert (summary.answered, summary.late, summary.deadlines_from) == (500, 0, "taken")
     if always_ready:
         assert summary.steps / summary.answered > 15
+
+
+class StallingModel(SimulatedModel):
+    """A model whose second call with a deadline is held up for 50 ms, as on a busy machine."""
+
+    n_calls = 0
+
+    def classify(self, X, *, budget):
+        self.n_calls += budget.until is not None
+        if self.n_calls == 2 and budget.until is not None:
+            self._clock.sleep(0.05)
+        return super().classify(X, budget=budget)
+
+
+def test_a_stall_makes_only_those_records_of_a_file_late_that_were_read_before_it():
+    clock = SimulatedClock()
+    engine = Engine(
+        StallingModel(Threshold(), clock, COST),
+        SlowSource(np.ones((500, 1)), clock, always_ready=True),
+        MemorySink(),
+        scheduler=DeadlineShare(max_steps=20),
+        within_s=0.005,
+        clock=clock,
+    )
+    summary = engine.run()
+    assert summary.answered == 500
+    assert 0 < summary.late < 250
