@@ -1,7 +1,7 @@
 // Two charts in plain SVG: values over the last minute, and accuracy over steps.
 
 const SVG = "http://www.w3.org/2000/svg";
-const LEFT = 44, RIGHT = 8, TOP = 10, BOTTOM = 20;
+const LEFT = 56, RIGHT = 8, TOP = 10, BOTTOM = 20;
 
 /** Return a number with three significant digits: 0.12, 4.5, 123, 45k. */
 export function short(value) {
