@@ -55,7 +55,7 @@ def test_classify_on_a_remote_cluster(cluster, stream):
 
 def test_fit_on_a_remote_cluster_gives_the_model_of_local_workers(cluster, tmp_path):
     write_stream(tmp_path, 2, 5)  # no line of so few is malformed
-    fit = ["fit", "part-*.csv", "--label", "class", "--key", "id", "--workers", "2"]
-    run_program(*fit, "-o", "local.safetensors", cwd=tmp_path)
-    run_program(*fit, "-o", "remote.safetensors", "--on", cluster.client_address, cwd=tmp_path)
+    fit = ["fit", "part-*.csv", "--label", "class", "--key", "id", "--workers"]
+    run_program(*fit, "1", "-o", "local.safetensors", cwd=tmp_path)
+    run_program(*fit, "2", "-o", "remote.safetensors", "--on", cluster.client_address, cwd=tmp_path)
     assert (tmp_path / "remote.safetensors").read_bytes() == (tmp_path / "local.safetensors").read_bytes()
