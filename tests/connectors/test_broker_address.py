@@ -14,6 +14,9 @@ from anystream.connectors.broker_retry import BrokerAwayError, Retry
         ("kafka://host/", "names no stream"),
         ("redis://host:x/s", "'host:x' is no server"),
         ("redis://me:secret@host/s", "an address may not hold a password"),
+        ("redis://me:secret@host", r"'redis://me:\*\*\*@host' is no address"),
+        ("redis://me:secret/more@host/s", r"'redis://me:\*\*\*@host/s': what follows :// is no server"),
+        ("ftp://:secret@host/s", r"'ftp://:\*\*\*@host/s' is no address"),
     ],
 )
 def test_a_malformed_address_is_an_error_with_a_remedy_and_without_the_password(text, message):

@@ -19,6 +19,7 @@ _TLS_PORTS = {"mqtt": 8883}
 _ADDRESS = re.compile(
     r"(?P<scheme>[a-z]+)://(?:(?P<user>[^@/?]*)@)?(?P<hosts>[^/?]*)/(?P<stream>[^?]*)(?:\?(?P<options>.*))?"
 )
+_PASSWORD = re.compile(r"(?<=://)([^:@/?]*):.*@")
 _COMMON = ("user", "password_file", "tls", "ca", "cert", "cert_key")
 _UNITS_S = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
@@ -69,8 +70,8 @@ class BrokerAddress:
         match = _ADDRESS.fullmatch(text)
         if match is None or match["scheme"] not in SCHEMES:
             raise ValueError(
-                f"{text!r} is no address; write SCHEME://HOST:PORT/STREAM?OPTION=VALUE, where the scheme is one of "
-                f"{', '.join(SCHEMES)}"
+                f"{_hide_password(text)!r} is no address; write SCHEME://HOST:PORT/STREAM?OPTION=VALUE, where the "
+                f"scheme is one of {', '.join(SCHEMES)}"
             )
         scheme, stream = match["scheme"], unquote(match["stream"])
         variable = f"ANYSTREAM_{scheme.upper()}_PASSWORD"
@@ -80,7 +81,9 @@ class BrokerAddress:
                 f"it in the environment variable {variable}, or in a file with ?password_file=PATH"
             )
         if not stream:
-            raise ValueError(f"{text!r} names no stream; write it after the host: {scheme}://HOST/STREAM")
+            raise ValueError(
+                f"{_hide_password(text)!r} names no stream; write it after the host: {scheme}://HOST/STREAM"
+            )
         options = dict(parse_qsl(match["options"] or "", keep_blank_values=True))
         user = match["user"] or options.get("user") or os.environ.get(f"ANYSTREAM_{scheme.upper()}_USER") or None
         password = os.environ.get(variable)
@@ -136,8 +139,15 @@ def _split_host(text: str, port: int, address: str) -> tuple[str, int]:
     if not colon:
         host, number = text, str(port)
     if not host or not number.isdecimal() or not 0 < int(number) < 65536:
-        raise ValueError(f"{address!r}: {text!r} is no server; write HOST or HOST:PORT")
+        hidden = _hide_password(address)
+        shown = repr(text) if hidden == address else "what follows ://"  # it may be a part of the password
+        raise ValueError(f"{hidden!r}: {shown} is no server; write HOST or HOST:PORT")
     return host, int(number)
+
+
+def _hide_password(text: str) -> str:
+    """Return an address without what may be a password in it."""
+    return _PASSWORD.sub(r"\1:***@", text)
 
 
 def _is_true(text: str) -> bool:

@@ -35,6 +35,12 @@ _TIMEOUT_S = 20.0  # for a transaction, or an answer of the cluster
 _SLICE_S = 0.1  # of waiting, after which errors are looked at
 _FENCED_AFTER_S = 60.0  # after the cluster was away, it may take a consumer for another one of the same name
 
+_FENCED_PRODUCER = (
+    kafka.KafkaError._FENCED,
+    kafka.KafkaError.INVALID_PRODUCER_EPOCH,
+    kafka.KafkaError.PRODUCER_FENCED,
+)
+
 _TLS_SETTINGS = {"ca": "ssl.ca.location", "cert": "ssl.certificate.location", "cert_key": "ssl.key.location"}
 
 
@@ -259,9 +265,20 @@ class KafkaSource(MessageSource):
         url = self.address.options.get("registry")
         registry = None
         if url is not None:
-            from confluent_kafka.schema_registry import SchemaRegistryClient
-
-            registry = SchemaRegistryClient({"url": url})
+            if "@" in url:
+                raise ValueError(
+                    f"{self.address}: the option registry may not hold a password, which others can see; give it in "
+                    "the environment variables ANYSTREAM_REGISTRY_USER and ANYSTREAM_REGISTRY_PASSWORD"
+                )
+            try:
+                from confluent_kafka.schema_registry import SchemaRegistryClient
+            except ImportError as error:
+                raise ImportError(
+                    "a schema registry needs more packages; install confluent-kafka[schemaregistry]"
+                ) from error
+            user, password = (os.environ.get(f"ANYSTREAM_REGISTRY_{name}") for name in ("USER", "PASSWORD"))
+            login = {} if user is None else {"basic.auth.user.info": f"{user}:{password or ''}"}
+            registry = SchemaRegistryClient({"url": url} | login)
         return make_decoder(value_format, avro_schema=self.address.options.get("avro_schema"), registry=registry)
 
     def _fetch(self, max_messages: int, wait_s: float) -> list[Message]:
@@ -410,6 +427,18 @@ class KafkaSource(MessageSource):
             self._progress[message.partition].finish(message.position)
 
     def _commit_together(self, answers: list[OutMessage], commits: list[Any]) -> None:
+        """Write answers and positions in one transaction, by a new producer if another one has taken its name.
+
+        That does no harm: the group accepts the positions only while the partitions belong to this consumer.
+        """
+        try:
+            self._commit_once(answers, commits)
+        except kafka.KafkaException as error:
+            if error.args[0].code() not in _FENCED_PRODUCER:
+                raise
+            self._commit_once(answers, commits)
+
+    def _commit_once(self, answers: list[OutMessage], commits: list[Any]) -> None:
         """Write answers and positions in one transaction; after a failed call, the next one continues with it."""
         producer = self._open_producer()
         try:
