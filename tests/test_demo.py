@@ -73,9 +73,9 @@ def test_a_share_of_the_time_answers_every_record_in_time_and_a_fixed_budget_doe
 
 
 def test_loads_are_chosen_so_that_bursts_stay_below_the_limit_of_the_machine():
-    assert Capacity(1_000.0, 40_000.0).loads() == list(LOADS)
-    assert Capacity(1_000.0, 20_000.0).loads() == [0.5, 1.0, 2.0, 6.0]  # bursts of 15,000 a second
-    assert Capacity(1_000.0, 1_000.0).loads() == [0.3]
+    assert Capacity(1_000.0, 50_000.0).loads() == list(LOADS)
+    assert Capacity(1_000.0, 20_000.0).loads() == [0.5, 1.0, 2.0, 4.0]  # bursts of 10,000 a second
+    assert Capacity(1_000.0, 1_000.0).loads() == [0.2]
 
 
 def test_the_capacity_at_budget_0_is_above_that_at_all_steps():
