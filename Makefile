@@ -7,6 +7,8 @@ JOBS   ?= 2
 # An editable install lists its Python files by name, so it is repeated when the list changes.
 LIST   := $(shell find src -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 BUILT  := $(VENV)/.built-$(LIST)
+# Tests start hundreds of processes: without files of bytecode each of them would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo serve-demo test test-slow test-browser test-brokers kill-brokers test-ray lint format bench bench-peers bench-server test-clients triton kill-server fuzz-server sanitize tsan fuzz attack stub requirements build clean compare test-recipes docs test-docs wheel check-clang check-aarch64
 .DEFAULT_GOAL := help
