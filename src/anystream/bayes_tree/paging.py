@@ -46,7 +46,7 @@ def fanout_of_page(page_bytes: int, n_features: int) -> int:
     An entry has a mean and a precision per feature, and three numbers more; entries are stored by 4, 8, 16, 24, ... 64.
     """
     entry_bytes = (2 * n_features + 3) * _FLOAT_BYTES
-    fitting = [lanes for lanes in (4, *range(8, _MAX_FANOUT + 1, 8)) if lanes * entry_bytes <= page_bytes]
+    fitting: list[int] = [lanes for lanes in (4, *range(8, _MAX_FANOUT + 1, 8)) if lanes * entry_bytes <= page_bytes]
     if not fitting:
         raise ValueError(
             f"fanout is 'page', but a node of 4 entries of {n_features} features has {4 * entry_bytes} bytes and a "
