@@ -5,6 +5,7 @@ Importing this module is quick: the command line needs the table for its help, a
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from importlib import import_module
 from os import PathLike
@@ -74,14 +75,20 @@ def load(path: str | PathLike[str], *, mmap: bool = False, verify: bool = True) 
         (about 97 % of a file) are read when a query visits them. A mapped file may be replaced, as ``save`` does, or
         removed. If it is changed or truncated in place, the next call raises `ModelFileError`, and a call in progress
         returns no result; only a query opened before goes on with what it reads.
-        A forest maps the arrays of its file; the packed nodes that its queries read are made in memory.
+        A forest maps the arrays of its file; the packed nodes that its queries read are made in memory. Kinds that
+        cannot use a mapped file copy it all the same, and a RuntimeWarning says so.
     verify : bool, default=True
         Compare the file with its checksums, so that a single changed bit raises `ModelFileError`. This reads all of the
         file once, at more than 1 GB/s; False opens a mapped file at once.
     """
     from anystream.model_file import read_model
 
-    return restore_model(read_model(path, mmap=mmap, verify=verify), mapped=mmap)
+    file = read_model(path, mmap=mmap, verify=verify)
+    model = restore_model(file, mapped=mmap)
+    copied = explain_copy(file) if mmap else None
+    if copied is not None:
+        warnings.warn(copied, RuntimeWarning, stacklevel=2)
+    return model
 
 
 def restore_model(file: ModelFile, *, mapped: bool = False) -> Any:
@@ -94,10 +101,28 @@ def restore_model(file: ModelFile, *, mapped: bool = False) -> Any:
     mapped : bool, default=False
         Whether the arrays of `file` lie in a memory-mapped file; see `load`.
     """
+    _register_classes(file)
+    return _find_class_of(file).from_file(file, mapped=mapped)
+
+
+def explain_copy(file: ModelFile) -> str | None:
+    """Return why mapping this file saves no memory; None if the model, or a member of it, reads the mapped arrays."""
+    from anystream.estimators.saving import find_class
+
+    _register_classes(file)
+    classes = [found for found in map(find_class, _kinds_in(file)) if found is not None]
+    if not all(found.copies_mapped_files for found in classes):
+        return None
+    return (
+        f"{file.path}: models of kind {file.kind!r} cannot be mapped, the arrays were read into memory; for models "
+        "larger than memory use a Bayes tree or nearest neighbours"
+    )
+
+
+def _register_classes(file: ModelFile) -> None:
     for kind in _kinds_in(file):
         if kind in MODELS:
             MODELS[kind].load_class()  # which registers the class
-    return _find_class_of(file).from_file(file, mapped=mapped)
 
 
 def _find_class_of(file: ModelFile) -> type[SaveableMixin]:

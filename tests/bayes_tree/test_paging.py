@@ -1,18 +1,15 @@
 """Files whose nodes lie in pages: the same answers, and one page read per refinement."""
 
-import ctypes
 import mmap
-import os
-import resource
 import sys
 
 import numpy as np
 import pytest
+from benchmarks.bayes_tree.paging import CannotCountPagesError, MappedTrees, mapping_of
 
 from anystream import BayesTreeClassifier, load
 from anystream.bayes_tree.paging import fanout_of_page
 from anystream.model_file import read_model
-from anystream.models import restore_model
 from bayes_tree.plain import plain
 
 STEPS = 20
@@ -48,15 +45,6 @@ def spans_in_file(path):
     blob = file.arrays["blob"]
     begin = blob.ctypes.data - mapping_of(blob)[1] + 4 * 4 * (head & np.uint64(2**40 - 1)).astype(int)
     return begin, 4 * lanes * np.where(leaf, d + 1, 2 * d + 3)
-
-
-def mapping_of(array):
-    """Return the mapping that an array lies in, and its address."""
-    owner = array
-    while isinstance(owner, np.ndarray):
-        owner = owner.base
-    mapping = owner.obj if isinstance(owner, memoryview) else owner
-    return mapping, np.frombuffer(mapping, np.uint8).ctypes.data
 
 
 def straddles(path, page_bytes):
@@ -144,59 +132,17 @@ def test_a_page_that_holds_no_node_and_a_page_of_no_size_raise_errors():
 # -- page faults -----------------------------------------------------------------------------------------------------
 
 
-class MappedTrees:
-    """A mapped model whose file is dropped from memory before each query, with one page read per fault."""
-
-    def __init__(self, path):
-        self.path = path
-        file = read_model(path, mmap=True, verify=False)
-        self.model = restore_model(file, mapped=True)
-        self.blob = file.arrays["blob"]
-        self.mapping, _ = mapping_of(self.blob)
-        self.mapping.madvise(mmap.MADV_RANDOM)
-
-    def drop(self):
-        self.mapping.madvise(mmap.MADV_DONTNEED)
-        descriptor = os.open(self.path, os.O_RDONLY)
-        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        os.close(descriptor)
-        if self.resident_pages():
-            pytest.skip("this file system keeps files in memory")
-
-    def resident_pages(self):
-        """Return how many pages of the nodes are in memory."""
-        start = self.blob.ctypes.data // mmap.PAGESIZE * mmap.PAGESIZE
-        n_bytes = self.blob.ctypes.data + self.blob.nbytes - start
-        pages = np.zeros(-(-n_bytes // mmap.PAGESIZE), np.uint8)
-        libc = ctypes.CDLL(None, use_errno=True)
-        if libc.mincore(ctypes.c_void_p(start), ctypes.c_size_t(n_bytes), ctypes.c_void_p(pages.ctypes.data)):
-            pytest.skip(f"mincore fails: {os.strerror(ctypes.get_errno())}")
-        return int((pages & 1).sum())
-
-    def read_by_refinements(self, records):
-        """Return the pages that each refinement reads, and the major faults of all."""
-        read, faults = [], 0
-        for record in records:
-            self.drop()
-            query = self.model.query(record)
-            before, faulted = self.resident_pages(), resource.getrusage(resource.RUSAGE_SELF).ru_majflt
-            for _ in range(STEPS):
-                query.refine(1)
-                now = self.resident_pages()
-                read.append(now - before)
-                before = now
-            faults += resource.getrusage(resource.RUSAGE_SELF).ru_majflt - faulted
-        return np.array(read), faults
-
-
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="drops pages and counts them as Linux does")
 @pytest.mark.skipif(mmap.PAGESIZE > 4096, reason="pages of this machine hold many nodes")
 def test_a_refinement_of_a_paged_model_faults_at_most_once_and_fewer_pages_than_of_a_packed_one(tmp_path):
     X, y = labelled(8000, 16)
     packed, paged = save_both(plain(covariance="diagonal").fit(X[:-12], y[:-12]), tmp_path)
-    (of_packed, packed_faults), (of_paged, paged_faults) = (
-        MappedTrees(path).read_by_refinements(X[-12:]) for path in (packed, paged)
-    )
+    try:
+        (of_packed, packed_faults), (of_paged, paged_faults) = (
+            MappedTrees(path).read_by_refinements(X[-12:], STEPS) for path in (packed, paged)
+        )
+    except CannotCountPagesError as problem:
+        pytest.skip(str(problem))
     assert of_packed.max() == 2, "a packed node lies on two pages"
     assert of_paged.max() == 1
     assert of_paged.mean() < 0.9 * of_packed.mean()

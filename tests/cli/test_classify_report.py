@@ -161,3 +161,21 @@ def test_labels_that_are_evicted_are_reported_and_bounds_are_checked(home):
         assert (done.returncode, done.stderr) == (2, f"anystream: {option} is 0; use 1 or more\n")
     done = run_program(*command, "--learn-overflow", "lose", cwd=home)
     assert (done.returncode, done.stderr) == (2, "anystream: --learn-overflow is 'lose'; use one of block, drop\n")
+
+
+@pytest.mark.parametrize("command", ["classify", "evaluate"])
+def test_mmap_says_once_that_a_kind_is_copied(home, command):
+    run_program("fit", "train.csv", "--label", "class", "--ignore", "id", "--model", "locust", cwd=home)
+    mapped = run_program(command, "model.safetensors", "test.csv", "--mmap", cwd=home)
+    plain = run_program(command, "model.safetensors", "test.csv", cwd=home)
+    assert mapped.returncode == 0
+    assert mapped.stderr.count("models of kind 'locust' cannot be mapped, the arrays were read into memory") == 1
+    assert "cannot be mapped" not in mapped.stdout + plain.stderr
+
+
+def test_inspect_and_a_bayes_tree_say_nothing_about_mapping(home):
+    done = run_program("classify", "model.safetensors", "test.csv", "--mmap", cwd=home)
+    assert done.returncode == 0
+    assert "mapped" not in done.stderr
+    run_program("fit", "train.csv", "--label", "class", "--ignore", "id", "--model", "locust", cwd=home)
+    assert "mapped" not in run_program("inspect", "model.safetensors", cwd=home).stderr

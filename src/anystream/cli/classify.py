@@ -41,6 +41,10 @@ def classify(options: ClassifyOptions) -> None:
     if options.on != "local":
         raise ValueError(f"--on is {options.on}, where workers run; say how many with --workers, or leave --on out")
     run = prepare_run(options)
+    if options.mmap:
+        from anystream.cli.output import report_copied_model
+
+        report_copied_model(options.model)
     with run.checkpoint or nullcontext():
         streams = open_streams(run)
         engine = build_engine(run, streams)

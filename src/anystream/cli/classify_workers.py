@@ -93,6 +93,10 @@ def classify_on_workers(options: ClassifyOptions) -> None:
         partitions = _make_partitions(options, folder)
         if options.restart:
             _clear(folder, partitions)
+        if options.mmap:
+            from anystream.cli.output import report_copied_model
+
+            report_copied_model(options.model)
         n_workers = options.workers or 1
         job = ClassifyJob(options, max(1, (os.cpu_count() or 1) // n_workers), folder)
         rounds = None

@@ -81,7 +81,7 @@ def evaluate(options: EvaluateOptions) -> None:
 
     from anystream.anytime.curve import anytime_curve
     from anystream.cli.class_report import ClassReport
-    from anystream.cli.output import console, print_json
+    from anystream.cli.output import console, print_json, report_copied_model
     from anystream.cli.paths import check_writable
     from anystream.cli.progress_bar import show_progress
     from anystream.connectors.encode_table import encode_table
@@ -94,6 +94,8 @@ def evaluate(options: EvaluateOptions) -> None:
     if options.plot is not None:
         require_matplotlib()
     saved = open_model(options.model, mmap=options.mmap, verify=options.verify)
+    if options.mmap:
+        report_copied_model(options.model)
     schema = replace(
         saved.schema, label=options.label_column or saved.schema.label, unknown=check_unknown(options.unknown)
     )

@@ -14,6 +14,8 @@ from rich.text import Text
 
 from anystream.cli.visible_text import visible
 from anystream.connectors.schema import Schema
+from anystream.model_file import read_model
+from anystream.models import explain_copy
 
 _FILE_WIDTH = 160  # characters per line where the output is not a terminal
 _MAX_NAME = 60  # characters of a name from data or a file
@@ -41,6 +43,13 @@ def console(*, stderr: bool = False) -> Console:
 def print_json(value: Any) -> None:
     """Print a value as one line of JSON on standard output."""
     typer.echo(json.dumps(value))
+
+
+def report_copied_model(path: str) -> None:
+    """Say on standard error if --mmap saves no memory for this model file."""
+    copied = explain_copy(read_model(path, mmap=True, verify=False))
+    if copied is not None:
+        print(f"anystream: warning: {visible(copied)}", file=sys.stderr)
 
 
 def schema_table(schema: Schema, max_columns: int | None = None) -> Table:

@@ -75,6 +75,7 @@ class DynamicWeightedMajority(SaveableMetaClassifier):
 
     kind: ClassVar[str] = "dynamic-weighted-majority"
     file_version: ClassVar[int] = 2
+    copies_mapped_files: ClassVar[bool] = True
     needs_partial_fit: ClassVar[bool] = True
 
     def __init__(

@@ -52,6 +52,7 @@ class GaussianNaiveBayes(MergeableMixin, SaveableMixin, DriftClassifier):
 
     kind: ClassVar[str] = "naive-bayes"
     file_version: ClassVar[int] = 2
+    copies_mapped_files: ClassVar[bool] = True
 
     def __init__(self, *, smoothing: float = 0.5) -> None:
         self.smoothing = smoothing

@@ -88,6 +88,7 @@ class OnlineTree2(SaveableMixin, DriftClassifier):
 
     kind: ClassVar[str] = "online-tree"
     file_version: ClassVar[int] = 2
+    copies_mapped_files: ClassVar[bool] = True
 
     def __init__(
         self,

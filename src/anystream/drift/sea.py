@@ -76,6 +76,7 @@ class SEAEnsemble(ChunkEnsemble):
 
     kind: ClassVar[str] = "sea-ensemble"
     file_version: ClassVar[int] = 2
+    copies_mapped_files: ClassVar[bool] = True
 
     def __init__(
         self,

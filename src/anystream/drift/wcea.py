@@ -100,6 +100,7 @@ class WCEA(MergeableMixin, ChunkEnsemble):
 
     kind: ClassVar[str] = "wcea"
     file_version: ClassVar[int] = 3
+    copies_mapped_files: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -40,6 +40,8 @@ class SaveableMixin(metaclass=ABCMeta):
     """Version of the layout of this kind."""
     has_columns: ClassVar[bool] = True
     """Whether every model has columns; False if there are models of records without features."""
+    copies_mapped_files: ClassVar[bool] = False
+    """Whether `restore_state` copies all arrays of a mapped file into memory, so that mapping saves none."""
 
     classes_: NDArray[Any]
     columns_: dict[Hashable, int]

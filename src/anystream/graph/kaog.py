@@ -94,6 +94,7 @@ class KAOGClassifier(GraphClassifier):
 
     kind: ClassVar[str] = "kaog"
     file_version: ClassVar[int] = 2
+    copies_mapped_files: ClassVar[bool] = True
 
     components_: Components
 

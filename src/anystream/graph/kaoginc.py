@@ -138,6 +138,7 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
 
     kind: ClassVar[str] = "kaoginc"
     file_version: ClassVar[int] = 4
+    copies_mapped_files: ClassVar[bool] = True
     derived_attributes: ClassVar[tuple[str, ...]] = ("graph_", "calibration_", "_index")
 
     principal_: PrincipalGraph

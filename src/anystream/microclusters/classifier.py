@@ -84,6 +84,7 @@ class MicroClusterClassifier(StreamClassifier):
     """
 
     kind: ClassVar[str] = "micro-clusters"
+    copies_mapped_files: ClassVar[bool] = True
     native_model: ClassVar[Any] = _native.MicroClusters
     array_specs: ClassVar[Any] = CLUSTER_ARRAYS
 

@@ -125,6 +125,7 @@ class BlockLocustClassifier(LocustBase):
     """
 
     kind: ClassVar[str] = "locust-blocks"
+    copies_mapped_files: ClassVar[bool] = True
     native_model: ClassVar[Any] = _native.LocustBlocks
     array_specs: ClassVar[Any] = BLOCK_ARRAYS
 

@@ -112,6 +112,7 @@ class LocustClassifier(LocustBase):
     """
 
     kind: ClassVar[str] = "locust"
+    copies_mapped_files: ClassVar[bool] = True
     native_model: ClassVar[Any] = _native.LocustLevels
     array_specs: ClassVar[Any] = LEVEL_ARRAYS
 
