@@ -303,7 +303,7 @@ def edit_content(data: bytes, rng: random.Random) -> bytes:
         for _ in range(rng.choice((1, 1, 2))):
             edit_arrays(arrays, rng)
         version = int(fields["version"]) if rng.random() < 0.95 else rng.choice((1, 3, 999))
-        return b"".join(container._encode(fields["kind"], version, metadata, arrays))
+        return b"".join(container._encode(fields["kind"], version, metadata, arrays, container.ALIGNMENT))
     except (*DAMAGED, errors.InvalidContent):
         return flip_bits(data, rng)
 

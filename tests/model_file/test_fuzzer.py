@@ -9,6 +9,8 @@ import pytest
 
 from anystream.model_file import ModelFileError, read_model
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*cannot be mapped:RuntimeWarning")
+
 FUZZER = Path(__file__).with_name("fuzz.py")
 
 

@@ -12,6 +12,8 @@ from anystream.model_file import write_model
 from anystream.models import MODELS
 from anystream.runtime.record_checks import RecordChecks
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*cannot be mapped:RuntimeWarning")
+
 PARAMETERS = {
     "bayes-tree": [
         {"metric": None, "root_model": None, "bandwidth": "f0.1"},

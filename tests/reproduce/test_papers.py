@@ -56,6 +56,13 @@ def test_printed_numbers_of_bt_star_are_those_of_its_tables():
         assert abs(mean - rows["averages"][column]) < 0.11, column
 
 
+def test_kaoginc_is_run_with_the_thresholds_of_the_caption_and_of_the_text():
+    cells = load_paper("kaoginc").plan(Scale(quick=True), {})
+    thetas = {key[1]: cell.inputs["thetas"] for key, cell in cells.items() if key[0] == "panel"}
+    assert thetas["b"] == [8.0, 6.0, 8.0, 7.5]
+    assert thetas["b, text"] == [8.0, 9.0, 7.0, 9.5]
+
+
 def test_digits_stand_in_for_optdigits(tmp_path, monkeypatch):
     monkeypatch.setenv("ANYSTREAM_DATA", str(tmp_path))
     assert find_present(("optdigits", "gender")) == {"optdigits": "digits"}

@@ -10,6 +10,8 @@ from anystream import ModelFileError, load
 from anystream.model_file import read_model, write_model
 from anystream.subspace import BlockLocustClassifier, LocustClassifier
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*cannot be mapped:RuntimeWarning")
+
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_model_learns_the_same_after_a_file_or_a_pickle(form, tmp_path):
