@@ -12,6 +12,7 @@ from brokers.outside import make_record, wait_until
 from brokers.program import finish, fork, kill, start
 
 N = 120
+RECEIVE_MAX = 10  # of MQTT: what is in work when the connection ends may be answered twice, and nothing else
 
 
 def classify(server, model, stream, log, *more, consumer="one", **options):
@@ -44,7 +45,8 @@ def send(out, stream, numbers):
 def test_a_broker_that_restarts_is_waited_for_and_nothing_is_lost(broker, model, stream, outside, tmp_path):
     out, log = prepare(broker, outside, stream), tmp_path / "log"
     sent = send(out, stream, range(60))
-    child = classify(broker, model, stream, log, idle="6s")
+    in_work = {"receive_max": RECEIVE_MAX} if broker.scheme == "mqtt" else {}
+    child = classify(broker, model, stream, log, idle="6s", **in_work)
     time.sleep(3.0)
     broker.crash()
     wait_until(lambda: "cannot be reached" in log.read_text())
@@ -52,8 +54,8 @@ def test_a_broker_that_restarts_is_waited_for_and_nothing_is_lost(broker, model,
     sent |= send(out, stream, range(60, N))
     assert finish(child) == 0, log.read_text()
     verdict = check_history(sent, out.read(stream("answers")), out.read(stream("dead")))
-    promised = 0 if broker.scheme != "mqtt" else verdict.duplicates
-    assert verdict == (N, [], promised, [], 0), log.read_text()
+    assert verdict._replace(duplicates=0) == (N, [], 0, [], 0), log.read_text()
+    assert verdict.duplicates <= in_work.get("receive_max", 0)
     lines = log.read_text().splitlines()
     for name in map(stream, ("events", "answers", "dead")):  # each says so once, and once that it is back
         said = [line for line in lines if f"/{name} " in line]

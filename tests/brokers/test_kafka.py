@@ -111,6 +111,8 @@ def test_a_transaction_of_a_consumer_that_was_replaced_is_aborted_and_its_record
     assert out.read(stream("answers")) == []
     second.acknowledge_records(np.array(list(again.values())))
     assert len(out.read(stream("answers"))) == 20
+    with pytest.raises(ValueError, match="another process has the name 'one' in the group"):
+        poll(first, 1)
     second.close()
     first.close()
 

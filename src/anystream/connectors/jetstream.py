@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import json
 import logging
 import ssl
 import threading
@@ -33,7 +34,8 @@ except ImportError as error:  # pragma: no cover  the tests have it
 T = TypeVar("T")
 
 _TIMEOUT_S = 5.0  # for a reply of the server
-_MAX_AT_ONCE = 256  # requests that are sent before the first reply
+_MAX_FETCH = 256  # messages of one request: what waits here, other processes cannot take
+_MAX_AT_ONCE = 1024  # requests that are sent before their replies
 _MESSAGE_ID = "Nats-Msg-Id"
 _AWAY = (OSError, nats.errors.Error, asyncio.TimeoutError, concurrent.futures.TimeoutError)
 _REFUSALS = (nats.errors.AuthorizationError,)
@@ -51,6 +53,10 @@ class _Connection:
             logging.getLogger("asyncio").addFilter(_is_no_end_of_tls)
         self.client: Any = None
         self.jetstream: Any = None
+        self._inbox = ""  # subject of the replies
+        self._part = 0  # number of the part of the requests that is being sent
+        self._unconfirmed: set[int] = set()  # of it
+        self._confirmed: asyncio.Future[None] | None = None
 
     def run(self, call: Coroutine[Any, Any, T], timeout_s: float = 2 * _TIMEOUT_S) -> T:
         """Return the result of a coroutine."""
@@ -93,6 +99,8 @@ class _Connection:
                 raise nats.errors.AuthorizationError from error
             raise
         client.options["allow_reconnect"] = True
+        self._inbox = client.new_inbox()
+        await client.subscribe(f"{self._inbox}.*", cb=self._on_reply)
         self.client, self.jetstream = client, client.jetstream(timeout=_TIMEOUT_S)
 
     def require(self) -> None:
@@ -102,14 +110,35 @@ class _Connection:
 
     async def publish(self, messages: Sequence[OutMessage]) -> None:
         """Write messages; on return all are stored."""
-        for first in range(0, len(messages), _MAX_AT_ONCE):
-            part = messages[first : first + _MAX_AT_ONCE]
-            await asyncio.gather(
-                *(
-                    self.jetstream.publish(message.stream, message.value or b"", headers=_to_headers(message))
-                    for message in part
-                )
-            )
+        await self.request_all([(message.stream, message.value or b"", _to_headers(message)) for message in messages])
+
+    async def request_all(self, requests: Sequence[tuple[str, bytes, dict[str, str] | None]]) -> None:
+        """Send subjects with data and headers; on return the server has confirmed each."""
+        for first in range(0, len(requests), _MAX_AT_ONCE):
+            await self._request_part(requests[first : first + _MAX_AT_ONCE])
+
+    async def _request_part(self, requests: Sequence[tuple[str, bytes, dict[str, str] | None]]) -> None:
+        """Send requests, then wait for all replies at once: a task and a timer for each cost more than sending it."""
+        self._part = part = self._part + 1
+        self._unconfirmed = set(range(len(requests)))
+        self._confirmed = confirmed = self._loop.create_future()
+        for number, (subject, data, headers) in enumerate(requests):
+            await self.client.publish(subject, data, f"{self._inbox}.{part}-{number}", headers)
+        await asyncio.wait_for(confirmed, _TIMEOUT_S)
+
+    async def _on_reply(self, reply: Any) -> None:
+        """Note that a request is confirmed, or why it is not; replies to an earlier part are left out."""
+        part, _, number = reply.subject.rpartition(".")[2].partition("-")
+        if int(part) != self._part or self._confirmed is None or self._confirmed.done():
+            return
+        if (reply.headers or {}).get(nats.js.api.Header.STATUS) == "503":
+            self._confirmed.set_exception(nats.js.errors.NoStreamResponseError())
+        elif b'"error"' in reply.data:
+            self._confirmed.set_exception(nats.js.errors.APIError.from_error(json.loads(reply.data)["error"]))
+        else:
+            self._unconfirmed.discard(int(number))
+            if not self._unconfirmed:
+                self._confirmed.set_result(None)
 
     def close(self) -> None:
         """Close the connection and end the thread."""
@@ -210,15 +239,11 @@ class JetStreamSource(MessageSource):
         self._connection.run(self._finish_messages(answers, messages), 2 * _TIMEOUT_S + len(messages) / 100)
 
     async def _finish_messages(self, answers: Sequence[OutMessage], messages: Sequence[Message]) -> None:
+        """Write answers, then acknowledge the messages; a repeated call does no harm."""
         await self._connection.publish(answers)
-        for first in range(0, len(messages), _MAX_AT_ONCE):
-            part = messages[first : first + _MAX_AT_ONCE]
-            await asyncio.gather(*(self._confirm(message) for message in part))
-
-    async def _confirm(self, message: Message) -> None:
-        """Acknowledge a message and wait for the reply of the server; a repeated call does no harm."""
-        self._held.pop(message.position, None)
-        await self._connection.client.request(message.handle.reply, b"+ACK", timeout=_TIMEOUT_S)
+        for message in messages:
+            self._held.pop(message.position, None)
+        await self._connection.request_all([(message.handle.reply, b"+ACK", None) for message in messages])
 
     def _subscribe(self) -> None:
         """Connect and bind to the durable consumer, which is made if it does not exist; raise without a connection."""
@@ -252,7 +277,7 @@ class JetStreamSource(MessageSource):
                 await asyncio.sleep(0.002)
                 continue
             try:
-                messages = await self._subscription.fetch(_MAX_AT_ONCE, timeout=1.0)
+                messages = await self._subscription.fetch(_MAX_FETCH, timeout=1.0)
             except (TimeoutError, nats.errors.TimeoutError):
                 continue
             except Exception as error:  # raised by `_fetch`, in the thread of the engine

@@ -41,6 +41,9 @@ _FENCED_PRODUCER = (
     kafka.KafkaError.PRODUCER_FENCED,
 )
 
+# a consumer tells a fatal error as the code _FATAL, with the text of the cause
+_FENCED_CONSUMER = kafka.KafkaError(kafka.KafkaError.FENCED_INSTANCE_ID).str()
+
 _TLS_SETTINGS = {"ca": "ssl.ca.location", "cert": "ssl.certificate.location", "cert_key": "ssl.key.location"}
 
 
@@ -75,13 +78,18 @@ class _ClientErrors:
 
     def note(self, error: Any) -> None:
         """Note an error; a callback of the client."""
-        if error.fatal():
+        if self.is_fatal(error):
             self.fatal = error
         if error.code() == kafka.KafkaError._ALL_BROKERS_DOWN:
             self.down = True
             return
         self.last = error.str()
         self.refused = self.refused or error.code() == kafka.KafkaError._AUTHENTICATION
+
+    @staticmethod
+    def is_fatal(error: Any) -> bool:
+        """Whether the client can do nothing more after this error."""
+        return bool(error.fatal()) or error.code() == kafka.KafkaError._FATAL
 
     def raise_refusal(self) -> None:
         """Raise if the cluster refuses the credentials."""
@@ -177,6 +185,7 @@ class KafkaSource(MessageSource):
             "linger.ms": 5,
         }
         self._producer: Any = None
+        self._producer_errors = _ClientErrors()
         self._progress: dict[str, PartitionProgress] = {}
         self._held: list[Message] = []  # of partitions in which too many positions are open
         self._paused = False
@@ -243,11 +252,12 @@ class KafkaSource(MessageSource):
         fatal, self._errors.fatal = self._errors.fatal, None
         if fatal is None:
             return
-        if fatal.code() != kafka.KafkaError.FENCED_INSTANCE_ID or time.monotonic() - self._away_at > _FENCED_AFTER_S:
+        is_fenced = _FENCED_CONSUMER in fatal.str()
+        if not is_fenced or time.monotonic() - self._away_at > _FENCED_AFTER_S:
             self._errors.fatal = fatal
             raise ValueError(
                 f"{self.address}: {fatal.str()}"
-                if fatal.code() != kafka.KafkaError.FENCED_INSTANCE_ID
+                if not is_fenced
                 else f"{self.address}: another process has the name {self._identity!r} in the group {self._group()!r}; "
                 "give each its own with the option consumer"
             )
@@ -273,9 +283,7 @@ class KafkaSource(MessageSource):
             try:
                 from confluent_kafka.schema_registry import SchemaRegistryClient
             except ImportError as error:
-                raise ImportError(
-                    "a schema registry needs more packages; install confluent-kafka[schemaregistry]"
-                ) from error
+                raise ImportError("a schema registry needs more packages; install anystream[kafka,avro]") from error
             user, password = (os.environ.get(f"ANYSTREAM_REGISTRY_{name}") for name in ("USER", "PASSWORD"))
             login = {} if user is None else {"basic.auth.user.info": f"{user}:{password or ''}"}
             registry = SchemaRegistryClient({"url": url} | login)
@@ -321,7 +329,7 @@ class KafkaSource(MessageSource):
         try:
             found: list[Any] = self._consumer.consume(max_messages, timeout=wait_s)
         except kafka.KafkaException as error:
-            if not error.args[0].fatal():
+            if not self._errors.is_fatal(error.args[0]):
                 raise
             self._errors.fatal, found = error.args[0], []
         failure, self._failure = self._failure, None
@@ -354,6 +362,9 @@ class KafkaSource(MessageSource):
         if error is not None:
             if error.code() == kafka.KafkaError._PARTITION_EOF:
                 return None
+            if self._errors.is_fatal(error):
+                self._errors.fatal = error  # for the next call of `_renew_consumer`
+                return None
             raise self._to_error(error)
         partition, position = str(raw.partition()), raw.offset()
         progress = self._progress.get(partition)
@@ -380,8 +391,6 @@ class KafkaSource(MessageSource):
     def _to_error(self, error: Any) -> Exception:
         if error.code() in (kafka.KafkaError.UNKNOWN_TOPIC_OR_PART, kafka.KafkaError._UNKNOWN_TOPIC):
             return KafkaAwayError(f"there is no topic {self.address.stream} ({error.str()})")
-        if error.fatal():
-            return ValueError(f"{self.address}: {error.str()}")
         return KafkaAwayError(error.str())
 
     def _pause(self, wanted: bool) -> None:
@@ -481,8 +490,17 @@ class KafkaSource(MessageSource):
             self._producer = None  # a new producer with the same name makes the cluster abort what is open
 
     def _open_producer(self) -> Any:
+        """Return the producer of answers; a new one after errors of its connections.
+
+        librdkafka 2.16 may wait without end for the coordinator that a producer knew before (its bugs 5456 and 5511).
+        """
+        if self._producer is not None and not self._in_commit:
+            self._producer.poll(0)  # calls back with errors
+            if self._producer_errors.last or self._producer_errors.down:
+                self._producer = None
         if self._producer is None:
-            producer = kafka.Producer(self._producer_settings)
+            self._producer_errors = _ClientErrors()
+            producer = kafka.Producer(self._producer_settings | {"error_cb": self._producer_errors.note})
             producer.init_transactions(_TIMEOUT_S)
             self._producer = producer
         return self._producer
