@@ -58,6 +58,7 @@ def test_native_objective_and_sums_equal_the_reference(case):
         np.testing.assert_allclose(S.reshape(k, d), np.einsum("eii->ei", S0), rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.slow
 @given(case=problems())
 def test_the_sums_give_the_gradient_of_the_objective(case):
     X, y, m, full, kappa, lam = case

@@ -223,6 +223,7 @@ def forty_features():
     )
 
 
+@pytest.mark.slow
 def test_missing_cells_of_forty_features_cost_no_more_than_without_a_metric():
     X, y = forty_features()
     metric, below, confidence = shares_below(X[:3000], y[:3000], X[3000:], y[3000:], [0.0, 0.2, 0.5, 0.8])

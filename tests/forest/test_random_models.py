@@ -19,6 +19,8 @@ from threadpoolctl import threadpool_limits
 
 from anystream.forest import import_model
 
+pytestmark = pytest.mark.slow
+
 VALUES = [0.0, -0.0, 0.1, 0.3, np.float32(0.1), 1 / 3, 16777217.0, 1e-30, -1e30, 1e-40, 5.0, 7.0, -2.0]
 """Numbers that float32 rounds up, down, to zero, or not at all."""
 

@@ -41,6 +41,7 @@ def test_without_a_winning_class_the_sequential_test_stops_no_more_often_than_it
     assert set(model.predict(records, budget=Budget(steps=5))) == {0, 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_the_sequential_test_errs_no_more_often_than_its_confidence_allows(form):
     X, y = blobs(800, classes=2, seed=1)
