@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -306,3 +307,36 @@ def test_a_file_that_shrinks_while_being_read_says_to_read_it_again(tmp_path, mo
     monkeypatch.setattr(container, "_check_format", lambda fields: os.truncate(path, 50_000))
     with pytest.raises(ModelFileError, match="it changed while being read; read it again"):
         read_model(path, mmap=mmap)
+
+
+def test_an_interrupt_at_any_instruction_leaves_one_whole_file_and_no_temporary_one(tmp_path):
+    target = tmp_path / "model"
+    n_interrupted = 0
+    while True:
+        target.write_bytes(b"old")
+        remaining = n_interrupted
+
+        def interrupt(frame, event, argument):
+            nonlocal remaining
+            if Path(frame.f_code.co_filename).name != "replace_file.py":
+                return None
+            frame.f_trace_opcodes = True
+            if event == "opcode":
+                remaining -= 1
+                if remaining == -1:
+                    raise KeyboardInterrupt
+            return interrupt
+
+        before = sys.gettrace()
+        sys.settrace(interrupt)
+        try:
+            replace_file(target, [b"new"])
+            break
+        except KeyboardInterrupt:
+            n_interrupted += 1
+        finally:
+            sys.settrace(before)
+        assert [path.name for path in tmp_path.iterdir()] == ["model"]
+        assert target.read_bytes() in (b"old", b"new")
+    assert n_interrupted > 100
+    assert target.read_bytes() == b"new"

@@ -33,10 +33,11 @@ def replace_file(
     check : callable, optional
         Called with the path of the temporary file when all of it is on disk; if it raises, the old file stays.
     """
+    names: list[Path] = []  # of temporary files, added before a file is created: an interrupt leaves none behind
     try:
         _remove_left_overs(target.parent)
-        temporary, file = _create_temporary(target)
         try:
+            temporary, file = _create_temporary(target, names)
             with file:
                 for chunk in chunks:
                     file.write(chunk)
@@ -46,7 +47,8 @@ def replace_file(
                     check(temporary)
                 os.replace(temporary, target)
         except BaseException:
-            temporary.unlink(missing_ok=True)
+            for name in names:
+                name.unlink(missing_ok=True)
             raise
     except OSError as error:  # has no name, or that of the temporary file
         raise OSError(error.errno, error.strerror, str(target)) from error
@@ -72,11 +74,15 @@ def create_folder(folder: Path) -> None:
         sync_folder(path.parent)
 
 
-def _create_temporary(target: Path) -> tuple[Path, BufferedWriter]:
-    """Return a new file beside the target, locked, which nobody can read who cannot read the target."""
+def _create_temporary(target: Path, names: list[Path]) -> tuple[Path, BufferedWriter]:
+    """Return a new file beside the target, locked, which nobody can read who cannot read the target.
+
+    Its name is appended to `names` first.
+    """
     old = target.stat() if target.exists() else None
     while True:
         path = target.with_name(LEFT_OVER.replace("*", secrets.token_hex(8)))
+        names.append(path)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         file = os.fdopen(os.open(path, flags, 0o666 if old is None else 0o600), "wb")
         try:
@@ -89,7 +95,6 @@ def _create_temporary(target: Path) -> tuple[Path, BufferedWriter]:
                 return path, file
         except BaseException:
             file.close()
-            path.unlink(missing_ok=True)
             raise
         file.close()
 
