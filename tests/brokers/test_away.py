@@ -12,7 +12,7 @@ from brokers.outside import make_record, wait_until
 from brokers.program import finish, fork, kill, start
 
 N = 120
-RECEIVE_MAX = 10  # of MQTT: what is in work when the connection ends may be answered twice, and nothing else
+RECEIVE_MAX = 10  # of MQTT; mosquitto 2.0 may have nearly twice as many unacknowledged messages (its issue 2301)
 
 
 def classify(server, model, stream, log, *more, consumer="one", **options):
@@ -55,7 +55,7 @@ def test_a_broker_that_restarts_is_waited_for_and_nothing_is_lost(broker, model,
     assert finish(child) == 0, log.read_text()
     verdict = check_history(sent, out.read(stream("answers")), out.read(stream("dead")))
     assert verdict._replace(duplicates=0) == (N, [], 0, [], 0), log.read_text()
-    assert verdict.duplicates <= in_work.get("receive_max", 0)
+    assert verdict.duplicates <= 2 * in_work.get("receive_max", 0)
     lines = log.read_text().splitlines()
     for name in map(stream, ("events", "answers", "dead")):  # each says so once, and once that it is back
         said = [line for line in lines if f"/{name} " in line]
