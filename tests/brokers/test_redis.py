@@ -12,7 +12,7 @@ from anystream.connectors.schema import Column, Schema
 from brokers.history import check_history
 from brokers.kills import run as run_with_kills
 from brokers.outside import make_record, wait_until
-from brokers.program import finish, kill, start
+from brokers.program import finish, start
 
 SCHEMA = Schema((Column("a"), Column("b"), Column("c")), key="id")
 N = 120
@@ -164,28 +164,3 @@ def test_consumers_and_broker_are_killed_and_the_history_is_whole(tmp_path, seco
     verdict, n_killed = run_with_kills("redis", tmp_path, kills=6, broker_kills=1, second=second)
     assert n_killed == 6
     assert verdict._replace(sent=0) == (0, [], 0, [], 0)
-
-
-def test_a_killed_run_with_files_continues_from_its_checkpoint(redis, model, stream, outside, tmp_path):
-    out, log, answers = outside(redis), tmp_path / "log", tmp_path / "answers.jsonl"
-    sent = {number: make_record(number) for number in range(400)}
-    out.send(stream("events"), [(str(number).encode(), value) for number, value in sent.items()])
-
-    def run(**options):
-        address = redis.address(stream("events"), group="g", consumer="c", **options)
-        return start(
-            ["classify", model, "--from", address, "-o", answers, "--dead-letters", tmp_path / "dead.jsonl",
-             "--key", "id", "--label", "class", "--learn", "--checkpoint", tmp_path / "checkpoint",
-             "--checkpoint-every", "20 records", "--queue", "30", "-q"],
-            log,
-        )  # fmt: skip
-
-    for _ in range(4):
-        child = run()
-        time.sleep(0.5)
-        kill(child)
-    assert finish(run(idle="1s")) == 0, log.read_text()
-    keys = [json.loads(line)["key"] for line in answers.read_text().splitlines()]
-    assert sorted(keys) == sorted(f"r{n}" for n in range(400) if n % 50 != 49)
-    assert len((tmp_path / "dead.jsonl").read_text().splitlines()) == 8
-    assert out.unfinished(stream("events"), "g") == 0

@@ -305,10 +305,15 @@ class MessageSource(ABC):
         self._finish = finish
 
     def positions(self, finished: NDArray[np.int64]) -> dict[str, Any]:
-        """Return the messages that will be acknowledged with these records, by partition."""
+        """Return the messages that are finished and perhaps not acknowledged, by partition.
+
+        These are the messages that will be acknowledged with these records, and those that a restored checkpoint calls
+        finished, until they come again: a run may end before that, too.
+        """
+        found = self._finished_before | {(each.partition, str(each.position)) for each in self._find_finished(finished)}
         positions: dict[str, list[str]] = {}
-        for message in self._find_finished(finished):
-            positions.setdefault(message.partition, []).append(str(message.position))
+        for partition, position in sorted(found):
+            positions.setdefault(partition, []).append(position)
         return positions
 
     def restore_positions(self, positions: dict[str, Any]) -> None:
@@ -367,6 +372,7 @@ class MessageSource(ABC):
             (finished if place in self._finished_before else others).append(message)
         if finished:
             self._retry.call(lambda: self._acknowledge(finished))
+            self._finished_before.difference_update((each.partition, str(each.position)) for each in finished)
         return others
 
     def _to_records(self, messages: Sequence[Message]) -> tuple[Records, list[RejectedRecord]]:

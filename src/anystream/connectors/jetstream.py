@@ -249,9 +249,16 @@ class JetStreamSource(MessageSource):
         """Connect and bind to the durable consumer, which is made if it does not exist; raise without a connection."""
         if self._subscription is None:
             self._subscription = self._connection.run(self._open_subscription())
+            if self._finished_before:
+                self._forget_acknowledged(self._connection.run(self._subscription.consumer_info()))
             self._connection.start(self._pull())
             self._connection.start(self._report_progress())
         self._connection.require()
+
+    def _forget_acknowledged(self, info: Any) -> None:
+        """Forget the messages of a restored checkpoint that are acknowledged: they never come again."""
+        floor = 0 if info.ack_floor is None else info.ack_floor.stream_seq
+        self._finished_before = {place for place in self._finished_before if int(place[1]) > floor}
 
     async def _open_subscription(self) -> Any:
         await self._connection.open()

@@ -215,11 +215,15 @@ class KafkaSource(MessageSource):
         return total
 
     def positions(self, finished: NDArray[np.int64]) -> dict[str, Any]:
-        """Return, for each assigned partition, its lowest unfinished position and the finished ones above it."""
+        """Return, for each partition, its lowest unfinished position and the finished ones above it.
+
+        A partition that is not assigned has the positions of the restored checkpoint, until the group assigns it.
+        """
         by_partition: dict[str, set[int]] = {}
         for message in self._find_finished(finished):
             by_partition.setdefault(message.partition, set()).add(message.position)
-        return {name: list(found.after(by_partition.get(name, set()))) for name, found in self._progress.items()}
+        here = {name: list(found.after(by_partition.get(name, set()))) for name, found in self._progress.items()}
+        return {name: list(found) for name, found in self._restored.items()} | here
 
     def restore_positions(self, positions: dict[str, Any]) -> None:
         """Continue from these positions in the partitions that this consumer was the last to commit."""

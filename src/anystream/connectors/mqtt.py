@@ -13,6 +13,9 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from anystream.connectors.broker_address import BrokerAddress
 from anystream.connectors.broker_sink import Publisher
 from anystream.connectors.broker_source import Message, MessageSource, OutMessage
@@ -198,6 +201,13 @@ class MqttSource(MessageSource):
             self._closing = True
             self._has_capacity.notify()
         self._session.close()
+
+    def positions(self, finished: NDArray[np.int64]) -> dict[str, Any]:
+        """Return nothing: a message that comes again cannot be recognised."""
+        return {}
+
+    def restore_positions(self, positions: dict[str, Any]) -> None:
+        """Skip nothing: what comes again is answered again."""
 
     def _group(self) -> str:
         return self.address.options.get("client", "")

@@ -138,6 +138,7 @@ class RedisStreamsSource(MessageSource):
 
     def _fetch(self, max_messages: int, wait_s: float) -> list[Message]:
         self._join()
+        self._acknowledge_finished_before()
         if self._retry.away:
             self._own = "0"  # a reply may have been lost together with the connection
         while self._own is not None:
@@ -191,6 +192,13 @@ class RedisStreamsSource(MessageSource):
             if "BUSYGROUP" not in str(error):
                 raise
         self._joined = True
+
+    def _acknowledge_finished_before(self) -> None:
+        """Acknowledge what a restored checkpoint calls finished, whichever consumer it was delivered to."""
+        positions = [position for _, position in self._finished_before]
+        for first in range(0, len(positions), 1000):
+            self._client.xack(self.address.stream, self._group(), *positions[first : first + 1000])
+        self._finished_before.clear()
 
     def _read_own(self, max_messages: int) -> list[Message]:
         """Return pending messages of this consumer, from an earlier process of the same name."""
