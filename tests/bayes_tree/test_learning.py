@@ -132,6 +132,7 @@ def test_no_record_waits_for_a_copy_of_all_others():
     assert max(faults) < 400  # pages; 1,469 when the arrays were copied
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bandwidth", ["langley", "haerdle", "f0.05"])
 @pytest.mark.parametrize("decision", ["mixture", "ensemble", "nearest"])
 @pytest.mark.parametrize("root_model", [None, "auto"])

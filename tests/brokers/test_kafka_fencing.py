@@ -50,11 +50,12 @@ def finish_records(source, stream, records):
     source.acknowledge_records(np.array(list(records.values()), dtype=np.int64))
 
 
-def take_and_finish(sources, stream, out, n, timeout_s=60.0):
+def take_and_finish(sources, stream, out, n, timeout_s=120.0, reports=()):
     """Let sources answer what they take until a reader of committed messages finds n answers."""
     until = time.monotonic() + timeout_s
     while len(found := keys(out, stream)) < n:
-        assert time.monotonic() < until, f"{len(found)} of {n} records were answered"
+        state = [(source._is_member, list(source._progress), source._retry.away) for source in sources]
+        assert time.monotonic() < until, f"{len(found)} of {n} records were answered; {state}, {reports}"
         for source in 10 * sources:
             source.wait(0.05)
             records = source.poll(100).records
@@ -110,7 +111,7 @@ def test_a_fenced_consumer_of_a_cluster_that_was_away_joins_again_and_answers_ev
         fenced = source._consumer
         join_under_the_same_name(kafka, source)
         send(events, stream, range(N, 2 * N))
-        found = take_and_finish([source], stream, events, 2 * N)
+        found = take_and_finish([source], stream, events, 2 * N, reports=reports)
         assert source._consumer is not fenced
     assert found == sorted(f"r{number}" for number in range(2 * N))
 
