@@ -182,7 +182,8 @@ class KafkaSource(MessageSource):
         self._producer_settings = settings | {
             "transactional.id": f"{self._group()}-{self.address.stream}-{self._identity}",
             "transaction.timeout.ms": 30_000,
-            "linger.ms": 5,
+            "linger.ms": 1,
+            "retry.backoff.ms": 5,  # the cluster refuses a transaction while it ends the last one, a few milliseconds
         }
         self._producer: Any = None
         self._producer_errors = _ClientErrors()
