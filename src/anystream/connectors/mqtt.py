@@ -8,6 +8,7 @@ written twice if a process dies between writing it and the acknowledgement.
 from __future__ import annotations
 
 import queue
+import socket
 import threading
 from collections import deque
 from collections.abc import Sequence
@@ -78,6 +79,7 @@ class _Session:
         self.connected = threading.Event()
         self.generation = 0  # rises with every connection: numbers of messages are valid in one of them
         self.refused = ""
+        self.client.on_socket_open = _send_at_once
         self.client.on_connect = self._on_connect
         self.client.on_disconnect = self._on_disconnect
         self.client.on_publish = self._on_publish
@@ -146,6 +148,22 @@ class _Session:
 
     def _on_publish(self, client: Any, data: Any, number: int, reason: Any, properties: Any) -> None:
         self._confirmed.put((number, reason))
+        _confirm_at_once(client)
+
+
+def _send_at_once(client: Any, data: Any, connection: socket.socket) -> None:
+    """Let small packets not wait until those before them are confirmed."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def _confirm_at_once(client: Any) -> None:
+    """Confirm what was received, for which Linux waits up to 40 ms: mosquitto sends small packets only after that.
+
+    Linux forgets the option after some packets.
+    """
+    connection = client.socket()
+    if connection is not None and hasattr(socket, "TCP_QUICKACK"):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
 
 class MqttSource(MessageSource):
@@ -251,6 +269,7 @@ class MqttSource(MessageSource):
 
     def _on_message(self, client: Any, data: Any, raw: Any) -> None:
         """Keep a message; while too many wait, let the thread of the client stand still, so that it reads no more."""
+        _confirm_at_once(client)
         with self._has_capacity:
             self._has_capacity.wait_for(
                 lambda: len(self._buffer) < self._receive_max or self._closing, timeout=_MAX_BLOCK_S
