@@ -10,8 +10,9 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from anystream.connectors.broker_source import OutMessage
-from anystream.connectors.kafka import KafkaSource
+from anystream.connectors.kafka import KafkaAwayError, KafkaSource
 from anystream.connectors.schema import Column, Schema
+from anystream.runtime.partition_progress import PartitionProgress
 from brokers.outside import wait_until
 from brokers.program import finish, kill, start
 from brokers.test_kafka import poll
@@ -137,6 +138,46 @@ def test_a_fenced_producer_is_opened_again_and_its_records_are_answered_once(kaf
         assert source._producer is not fenced
         assert keys(events, stream) == sorted(taken)
     assert reports == []
+
+
+class Raw:
+    """A message of the client, or an error in place of one."""
+
+    def __init__(self, offset=0, error=None):
+        self._offset, self._error = offset, error
+
+    def error(self):
+        return self._error
+
+    def offset(self):
+        return self._offset
+
+    def partition(self):
+        return 0
+
+    def timestamp(self):
+        return confluent_kafka.TIMESTAMP_NOT_AVAILABLE, 0
+
+    def value(self):
+        return b"{}"
+
+    key = headers = lambda self: None
+
+
+def test_errors_among_messages_lose_no_message_and_a_fatal_one_is_noted():
+    codes = confluent_kafka.KafkaError
+    errors = [codes(codes.UNKNOWN_TOPIC_OR_PART), codes(codes._FATAL, "fenced")]
+    source = KafkaSource("kafka://127.0.0.1:1/events?group=g&consumer=one", SCHEMA, report=lambda text: None)
+    source._progress["0"] = PartitionProgress(0)
+    source._consume = lambda n, wait_s: [Raw(error=errors[0]), Raw(0), Raw(error=errors[1]), Raw(1)]
+    assert [message.position for message in source._read(10, 0.0)] == [0, 1]
+    assert source._errors.fatal is errors[1]
+    source._errors.fatal = None
+    source._consume = lambda n, wait_s: [Raw(error=errors[0]), Raw(error=errors[1])]
+    with pytest.raises(KafkaAwayError, match="there is no topic events"):
+        source._read(10, 0.0)
+    assert source._errors.fatal is errors[1]
+    source.close()
 
 
 class RebalancedProducer:

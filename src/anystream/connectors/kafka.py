@@ -297,7 +297,9 @@ class KafkaSource(MessageSource):
     def _fetch(self, max_messages: int, wait_s: float) -> list[Message]:
         self._renew_consumer()
         self._pause(False)
-        self._rewind()
+        messages = self._rewind()
+        if messages:
+            return messages
         held, self._held = self._held, []
         found: list[Message] = []
         for message in held:
@@ -309,11 +311,7 @@ class KafkaSource(MessageSource):
                 found.append(message)
         if found or self._held:
             return found
-        messages: list[Message] = []
-        for raw in self._consume(max_messages, wait_s):
-            read = self._to_message(raw)
-            if read is not None:
-                messages.append(read)
+        messages = self._read(max_messages, wait_s)
         self._errors.raise_refusal()
         if not messages and (self._retry.away or self._errors.down):
             self._errors.down = False
@@ -328,6 +326,29 @@ class KafkaSource(MessageSource):
             raise self._away(self._errors.last or error.args[0].str()) from error
         if found.error is not None:
             raise self._to_error(found.error)
+
+    def _read(self, max_messages: int, wait_s: float) -> list[Message]:
+        """Return messages that are not finished; raise an error between them if there are none, else look for it later.
+
+        The client tells each error once, a fatal one too, perhaps in the middle of messages.
+        """
+        messages: list[Message] = []
+        failure: Exception | None = None
+        for raw in self._consume(max_messages, wait_s):
+            error = raw.error()
+            if error is None:
+                read = self._to_message(raw)
+                if read is not None:
+                    messages.append(read)
+            elif self._errors.is_fatal(error):
+                self._errors.fatal = error  # for the next call of `_renew_consumer`
+            elif error.code() != kafka.KafkaError._PARTITION_EOF:
+                failure = self._to_error(error)
+        if failure is not None:
+            if not messages:
+                raise failure
+            self._errors.down = True
+        return messages
 
     def _consume(self, max_messages: int, wait_s: float) -> list[Any]:
         """Return messages of the client, after the callbacks for partitions have run; raise what those raised."""
@@ -356,21 +377,10 @@ class KafkaSource(MessageSource):
     def _serve(self) -> None:
         self._pause(True)
         self._renew_consumer()
-        for raw in self._consume(1, 0.0):  # callbacks run in here; a paused partition has no messages
-            message = self._to_message(raw)
-            if message is not None:
-                self._fetched.append(message)
+        self._fetched += self._read(1, 0.0)  # callbacks run in here; a paused partition has no messages
 
     def _to_message(self, raw: Any) -> Message | None:
-        """Return a message that is not finished yet; None for what is no message."""
-        error = raw.error()
-        if error is not None:
-            if error.code() == kafka.KafkaError._PARTITION_EOF:
-                return None
-            if self._errors.is_fatal(error):
-                self._errors.fatal = error  # for the next call of `_renew_consumer`
-                return None
-            raise self._to_error(error)
+        """Return a message; None if it is finished, or its partition is not read."""
         partition, position = str(raw.partition()), raw.offset()
         progress = self._progress.get(partition)
         if progress is None or partition in self._to_rewind:
@@ -520,6 +530,7 @@ class KafkaSource(MessageSource):
             codes.REBALANCE_IN_PROGRESS,
             codes.FENCED_INSTANCE_ID,
             codes._ASSIGNMENT_LOST,
+            codes._FATAL,
         )
 
     # -- partitions --------------------------------------------------------------------------------------------------
@@ -580,18 +591,25 @@ class KafkaSource(MessageSource):
         self._held = [message for message in self._held if message.partition not in names]
         self._to_rewind.update(names)
 
-    def _rewind(self) -> None:
-        """Read the partitions again that a failed transaction concerned, if they are still assigned."""
+    def _rewind(self) -> list[Message]:
+        """Read the partitions again that a failed transaction concerned, if they are still assigned.
+
+        Return messages of other partitions that came before that was possible.
+        """
         names = [name for name in self._to_rewind if name in self._progress]
         if not names:
             self._to_rewind.clear()
-            return
+            return []
         try:
             for found in self._read_committed([self._partition(name) for name in names]):
                 self._consumer.seek(self._start(str(found.partition), found.offset, found.metadata or ""))
         except kafka.KafkaException as error:
-            raise KafkaAwayError(error.args[0].str()) from error
+            messages = self._read(1, 0.0)  # tells a fatal error, if that is the cause
+            if not messages and self._errors.fatal is None:
+                raise KafkaAwayError(error.args[0].str()) from error
+            return messages
         self._to_rewind.clear()
+        return []
 
 
 class KafkaPublisher(Publisher):
