@@ -77,4 +77,4 @@ def test_the_theme_changes(open_page):
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.locator("#theme").click()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
-    assert page.locator("#theme").get_attribute("aria-pressed") == "true"
+    assert page.locator("#theme").text_content() == "Light"

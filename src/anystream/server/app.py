@@ -27,14 +27,13 @@ from anystream.server.limits import BODY_BYTES, BodyBytes
 from anystream.server.logs import ACCESS, log_request
 from anystream.server.metrics import Metrics
 from anystream.server.model_store import ModelStore
-from anystream.server.open_inference import OpenInference
+from anystream.server.open_inference import INFER, MODELS, OpenInference
 from anystream.server.openapi import openapi_routes
-from anystream.server.records_api import RecordsApi
+from anystream.server.records_api import CLASSIFY, RecordsApi
 from anystream.server.settings import ServerSettings
 from anystream.server.watching import FileWatch
 
 _TICK_S = 1.0
-_MODELS, _INFER = "/v2/models/", "/infer"
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -200,12 +199,12 @@ class _Gate:
         if scope["method"] != "POST":
             return None
         path: str = scope["path"]
-        if path.startswith(_MODELS) and path.endswith(_INFER):
-            name = path[len(_MODELS) : -len(_INFER)]
+        if path.startswith(MODELS) and path.endswith(INFER):
+            name = path[len(MODELS) : -len(INFER)]
             if name and "/" not in name:
                 scope["path_params"] = {"name": name}
                 return self._infer
-        return self._classify if path == "/v1/classify" else None
+        return self._classify if path == CLASSIFY else None
 
     def _check(self, scope: Scope) -> None:
         max_bytes = self._settings.limits.max_header_bytes

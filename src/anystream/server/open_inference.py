@@ -63,6 +63,8 @@ class _InferRequest(msgspec.Struct):
 
 _decoder = msgspec.json.Decoder(_InferRequest)
 
+MODELS, INFER = "/v2/models/", "/infer"
+
 
 class OpenInference:
     """Routes of the protocol.
@@ -81,8 +83,8 @@ class OpenInference:
 
     def routes(self) -> list[Route]:
         """Return the routes, with and without a version."""
-        prefixes = ("/v2/models/{name}", "/v2/models/{name}/versions/{version}")
-        routes = [Route(f"{prefix}/infer", self.infer, methods=["POST"]) for prefix in prefixes]
+        prefixes = (MODELS + "{name}", MODELS + "{name}/versions/{version}")
+        routes = [Route(prefix + INFER, self.infer, methods=["POST"]) for prefix in prefixes]
         for prefix in prefixes:
             routes += [Route(prefix, self.model_metadata), Route(f"{prefix}/ready", self.model_ready)]
         return [

@@ -20,6 +20,8 @@ from anystream.server.model_store import ModelStore, ServedModel
 from anystream.server.record_bodies import ARROW, JSON_LINES, media_type, read_records
 from anystream.server.request_stream import Answers
 
+CLASSIFY = "/v1/classify"
+
 
 class RecordsApi:
     """Routes of the records API.
@@ -39,7 +41,7 @@ class RecordsApi:
     def routes(self) -> list[Route]:
         """Return the routes."""
         return [
-            Route("/v1/classify", self.classify, methods=["POST"]),
+            Route(CLASSIFY, self.classify, methods=["POST"]),
             Route("/v1/models", self.list_models),
             Route("/v1/models/{name}", self.show_model),
         ]

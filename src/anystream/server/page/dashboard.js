@@ -196,7 +196,7 @@ function isDark() {
 }
 
 function showTheme() {
-  at("theme").setAttribute("aria-pressed", isDark());
+  at("theme").textContent = isDark() ? "Light" : "Dark";
 }
 
 at("theme").addEventListener("click", () => {
