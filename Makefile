@@ -10,7 +10,7 @@ BUILT  := $(VENV)/.built-$(LIST)
 # Tests start hundreds of processes: without files of bytecode each of them would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo serve-demo test test-slow test-browser test-brokers kill-brokers test-ray lint format bench bench-peers bench-server test-clients triton kill-server fuzz-server sanitize tsan fuzz attack stub requirements build clean compare test-recipes docs test-docs wheel check-clang check-aarch64
+.PHONY: help demo serve-demo test test-slow test-browser test-brokers test-registry kill-brokers test-ray lint format bench bench-peers bench-server test-clients triton kill-server fuzz-server sanitize tsan fuzz attack stub requirements build clean compare test-recipes docs test-docs wheel check-clang check-aarch64
 .DEFAULT_GOAL := help
 
 help:
@@ -26,6 +26,7 @@ help:
 	@echo "make kill-server   SIGKILL a learning server KILLS=50 times: nothing acknowledged is lost"
 	@echo "make fuzz-server   CASES=100000 damaged requests: no 5xx but 503, no leak"
 	@echo "make test-brokers  real brokers on this machine; what cannot be had is skipped by name"
+	@echo "make test-registry  Avro from Kafka with a real registry of schemas (Apicurio, 140 MB)"
 	@echo "make kill-brokers  100 kills of the consumer of each broker; BROKER_KILLS=100 BROKERS='redis kafka'"
 	@echo "make test-ray  install Ray, then fit and stream on a cluster on 127.0.0.1 whose nodes are killed"
 	@echo "make lint      ruff, mypy, import-linter, clang-format, the stub"
@@ -128,6 +129,18 @@ build/kafka/.jars: tests/brokers/kafka.xml
 
 test-brokers: build $(VENV)/.brokers build/kafka/.jars
 	@$(PY) -m pytest -q -rs -n $(JOBS) --dist loadgroup tests/brokers
+
+# A registry of schemas for Kafka, 140 MB.
+build/registry/.jars:
+	@mkdir -p build/registry
+	@{ command -v mvn && command -v java; } >/dev/null && echo "fetching Apicurio" >&2 \
+	    && mvn -q -B dependency:get -Dtransitive=false \
+	        -Dartifact=io.apicurio:apicurio-registry-app:2.6.13.Final:tar.gz:all >build/registry/log 2>&1 \
+	    && tar -xzf "$$HOME"/.m2/repository/io/apicurio/apicurio-registry-app/2.6.13.Final/*-all.tar.gz -C build/registry \
+	    && touch $@ || echo "Apicurio cannot be had (it needs java and mvn); its test is skipped" >&2
+
+test-registry: build $(VENV)/.brokers build/kafka/.jars build/registry/.jars
+	@$(PY) -m pytest -q -rs tests/brokers/test_registry.py
 
 # The engines of the recipes need other versions than the development packages: a virtual environment of its own, which
 # finds anystream and everything else in the first. HAProxy, nginx and Java come from the system.

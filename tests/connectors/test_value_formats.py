@@ -63,13 +63,11 @@ def test_avro_is_read_by_a_schema_from_a_file_or_a_registry(tmp_path):
         with pytest.raises(ValueError, match="the message is"):
             decode(damaged)
 
-    class Registry:
-        def get_schema(self, number):
-            assert number == 7
-            return type("Found", (), {"schema_str": schema})
-
-    decode = make_decoder("avro", registry=Registry())
+    schemas = {7: schema, 8: "{}"}
+    decode = make_decoder("avro", read_schema=schemas.__getitem__)
     assert decode(b"\x00\x00\x00\x00\x07" + body) == ROWS[:1]
+    with pytest.raises(ValueError, match="the schema with the number 8 cannot be read as Avro"):
+        decode(b"\x00\x00\x00\x00\x08" + body)
     with pytest.raises(ValueError, match="does not begin with the number of an Avro schema"):
         decode(body)
 

@@ -278,21 +278,12 @@ class KafkaSource(MessageSource):
 
     def _make_decoder(self, value_format: str) -> Decoder:
         url = self.address.options.get("registry")
-        registry = None
+        read_schema = None
         if url is not None:
-            if "@" in url:
-                raise ValueError(
-                    f"{self.address}: the option registry may not hold a password, which others can see; give it in "
-                    "the environment variables ANYSTREAM_REGISTRY_USER and ANYSTREAM_REGISTRY_PASSWORD"
-                )
-            try:
-                from confluent_kafka.schema_registry import SchemaRegistryClient
-            except ImportError as error:
-                raise ImportError("a schema registry needs more packages; install anystream[kafka,avro]") from error
-            user, password = (os.environ.get(f"ANYSTREAM_REGISTRY_{name}") for name in ("USER", "PASSWORD"))
-            login = {} if user is None else {"basic.auth.user.info": f"{user}:{password or ''}"}
-            registry = SchemaRegistryClient({"url": url} | login)
-        return make_decoder(value_format, avro_schema=self.address.options.get("avro_schema"), registry=registry)
+            from anystream.connectors.schema_registry import SchemaRegistry
+
+            read_schema = SchemaRegistry(url, lambda call: self._retry.call(call)).read_schema
+        return make_decoder(value_format, avro_schema=self.address.options.get("avro_schema"), read_schema=read_schema)
 
     def _fetch(self, max_messages: int, wait_s: float) -> list[Message]:
         self._renew_consumer()

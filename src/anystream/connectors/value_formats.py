@@ -15,7 +15,9 @@ Decoder = Callable[[bytes], list[dict[str, Any]]]
 """Return the records of a message, by column; ValueError if it is malformed."""
 
 
-def make_decoder(name: str, *, avro_schema: str | None = None, registry: Any = None) -> Decoder:
+def make_decoder(
+    name: str, *, avro_schema: str | None = None, read_schema: Callable[[int], str] | None = None
+) -> Decoder:
     """Return the decoder of a format.
 
     Parameters
@@ -24,8 +26,9 @@ def make_decoder(name: str, *, avro_schema: str | None = None, registry: Any = N
         One of `VALUE_FORMATS`.
     avro_schema : str, optional
         File with the Avro schema of the messages.
-    registry : object, optional
-        Client of a schema registry, for Avro messages that begin with the number of their schema.
+    read_schema : callable, optional
+        Returns the Avro schema with a number, for messages that begin with the number of their schema; ValueError if
+        there is none.
     """
     if name == "json":
         return lambda value: [parse_object(value)]
@@ -34,7 +37,7 @@ def make_decoder(name: str, *, avro_schema: str | None = None, registry: Any = N
     if name == "arrow":
         return _make_arrow()
     if name == "avro":
-        return _make_avro(avro_schema, registry)
+        return _make_avro(avro_schema, read_schema)
     raise ValueError(f"the value format is {name!r}; use one of {', '.join(VALUE_FORMATS)}")
 
 
@@ -80,12 +83,12 @@ def _make_arrow() -> Decoder:
     return decode
 
 
-def _make_avro(schema_path: str | None, registry: Any) -> Decoder:
+def _make_avro(schema_path: str | None, read_schema: Callable[[int], str] | None) -> Decoder:
     try:
         import fastavro
     except ImportError as error:
         raise ImportError("Avro needs fastavro; install anystream[avro]") from error
-    if (schema_path is None) == (registry is None):
+    if (schema_path is None) == (read_schema is None):
         raise ValueError(
             "Avro messages need their schema: give ?avro_schema=FILE, or for Kafka the address of a schema registry, "
             "?registry=URL"
@@ -94,13 +97,17 @@ def _make_avro(schema_path: str | None, registry: Any) -> Decoder:
     parsed: dict[int, Any] = {}
 
     def find_schema(value: bytes) -> tuple[Any, bytes]:
-        if fixed is not None:
+        if read_schema is None:
             return fixed, value
         if len(value) < 5 or value[0] != 0:
             raise ValueError("the message does not begin with the number of an Avro schema, a zero and four bytes")
         number = int.from_bytes(value[1:5], "big")
         if number not in parsed:
-            parsed[number] = fastavro.parse_schema(json.loads(registry.get_schema(number).schema_str))
+            text = read_schema(number)
+            try:
+                parsed[number] = fastavro.parse_schema(json.loads(text))
+            except Exception as error:  # JSON or Avro that cannot be read, or a type of another schema
+                raise ValueError(f"the schema with the number {number} cannot be read as Avro ({error})") from None
         return parsed[number], value[5:]
 
     def decode(value: bytes) -> list[dict[str, Any]]:
