@@ -41,7 +41,6 @@ CASES = {
     "forest": lambda: AnytimeForestClassifier(n_estimators=20, n_jobs=1),
 }
 SLOW_CASES = {
-    "LOCUST as printed": lambda: LocustClassifier.paper(**RAW),
     "KAOGINC": lambda: KAOGINCClassifier(**RAW),
     "KAOGINC as printed": lambda: KAOGINCClassifier.paper(**RAW),
     "WCEA over trees": lambda: WCEA(BayesTreeClassifier(**TREES)),
@@ -66,3 +65,10 @@ def test_the_monotonicity_is_at_least_its_bound(case):
 
 def test_the_mixture_of_the_baseline_falls():
     assert mean_curve(lambda: BayesTreeClassifier.bt_star(decision="mixture", n_jobs=1)).mon < 0.99
+
+
+@pytest.mark.slow
+def test_the_printed_bias_of_locust_falls_where_it_changes_with_the_number_of_samples():
+    printed = mean_curve(lambda: LocustClassifier.paper(**RAW)).mon  # from 51 samples on all of them are unbiased
+    by_sample = mean_curve(lambda: LocustClassifier.paper(bias="adaptive", **RAW)).mon
+    assert 0.998 <= printed < BOUND <= by_sample
