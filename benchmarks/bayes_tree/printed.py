@@ -29,6 +29,8 @@ ROWS: dict[str, dict[str, Any]] = {
     "k = min(2, log2 L), printed": {},
     'k = max(2, log2 L), "published"': {"refined_classes": "published"},
     'k = max(4, log2 L), "auto"': {"refined_classes": "auto"},
+    "variances of inner entries by Eq. 5, printed": {},
+    "variances of inner entries not below a kernel's": {"inner_variance": "max"},
     "EM on all records, printed": {},
     "EM on samples of 2000": {"construction_options": {"sample": 2000}},
     "EM on samples of 500": {"construction_options": {"sample": 500}},

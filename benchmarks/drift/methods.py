@@ -26,6 +26,11 @@ METHODS = (
     Method("KAOGINC", "anystream.graph", lambda m, chunk: m.KAOGINCClassifier(batch_size=chunk)),
     Method("KAOGINC, paper", "anystream.graph", lambda m, chunk: m.KAOGINCClassifier.paper(batch_size=chunk)),
     Method("DWM-NB", "anystream.drift", lambda m, chunk: m.DynamicWeightedMajority()),
+    Method(
+        "DWM-NB, any number of experts",
+        "anystream.drift",
+        lambda m, chunk: m.DynamicWeightedMajority(max_experts=1_000_000),
+    ),
     Method("WCEA, trees", "anystream.drift", lambda m, chunk: m.WCEA(chunk_size=chunk)),
     Method("WCEA, NB", "anystream.drift", lambda m, chunk: m.WCEA(m.GaussianNaiveBayes(), chunk_size=chunk)),
     Method(

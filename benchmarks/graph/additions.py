@@ -29,6 +29,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 PAPER_VARIANTS: dict[str, dict[str, Any]] = {
     "paper": {},
     "paper, pruning in one pass, tau 120": {"pruning": "once", "tau": 120},
+    "paper, learned records count": {"tau_counts": "learned"},
     "paper, without tau": {"tau": None},
 }
 TARGETS = {"Sine": 6.0, "SEA 10 %": 14.5, "Gauss": 13.7}

@@ -27,6 +27,7 @@ def main() -> None:
         "`LocustClassifier.paper()`, all as printed": LocustClassifier.paper,
         'with `bias="adaptive"`': lambda: LocustClassifier.paper(bias="adaptive"),
         'with `failed="fallback"`': lambda: LocustClassifier.paper(failed="fallback"),
+        'with `failed="silent"`, the text': lambda: LocustClassifier.paper(failed="silent"),
         'with `empty="skip"`': lambda: LocustClassifier.paper(empty="skip"),
         "`BlockLocustClassifier()`, all three": BlockLocustClassifier,
     }

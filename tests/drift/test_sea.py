@@ -1,9 +1,11 @@
 """SEA: Street and Kim's quality, the candidate, and the delay of the vote after a change."""
 
+from itertools import islice
+
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from numpy import float64, int32
+from numpy import array, float64, int32
 from numpy.testing import assert_allclose
 
 from anystream.drift import SEAEnsemble
@@ -37,6 +39,26 @@ def test_the_candidate_of_street_and_kim_waits_for_one_chunk():
     model.partial_fit(X[100:200], y[100:200])
     assert model.members_ == (first,)
     assert model.candidate_ is not first
+
+
+def test_a_full_ensemble_replaces_the_member_of_lowest_quality():
+    stream = SEA(concepts=(7, 9.5, 5), drifts=(600, 1200), noise=0.2, seed=4)
+    model, replaced, kept = SEAEnsemble.street_kim(capacity=4, chunk_size=60), 0, 0  # quarters: sums are exact
+    assert SEAEnsemble.street_kim().capacity == 25
+    for X, y in islice(stream.batches(60), 30):
+        before = [*getattr(model, "members_", ()), getattr(model, "candidate_", None)]
+        model.partial_fit(X, y, classes=[0, 1])
+        if len(before) < 5:
+            continue
+        predicted = array([member.predict(X, 2) for member in before])
+        shares = array([(predicted[:-1] == c).mean(axis=0) for c in (0, 1)]).T
+        *qualities, candidate = [reference.quality(shares, each, y) for each in predicted]
+        worst = qualities.index(min(qualities))
+        better = candidate > min(qualities)
+        expected = [*before[:worst], *before[worst + 1 :]] if better else before[:-1]
+        assert list(model.members_) == expected
+        replaced, kept = replaced + better, kept + (not better)
+    assert min(replaced, kept) > 0
 
 
 def test_a_chunk_size_that_shrinks_below_the_pending_records_closes_the_chunk():
