@@ -1,7 +1,8 @@
 """Time and memory of `learn_one`, call by call, for every classifier that learns: ``python -m benchmarks.learning``.
 
 Records of ten features in six classes; the centre of every class moves slowly. Times are processor time of the calling
-thread, so other work on the machine has little effect; page faults and caches do.
+thread. Other work on the machine still disturbs them, through caches, page faults and shared cores. So the same records
+are learned several times, and of each call the shortest time counts: what remains is the work of the call itself.
 """
 
 import argparse
@@ -21,6 +22,9 @@ from anystream.drift import WCEA, DynamicWeightedMajority, GaussianNaiveBayes, O
 from anystream.subspace import BlockLocustClassifier
 from benchmarks.table import machine, print_table
 
+LIMIT_MS = 2
+"""No call should take longer."""
+
 CLASSIFIERS: dict[str, Callable[[], object]] = {
     "Bayes tree": BayesTreeClassifier,
     "Bayes tree, window=20000": lambda: BayesTreeClassifier(window=20_000),
@@ -35,7 +39,9 @@ CLASSIFIERS: dict[str, Callable[[], object]] = {
     "naive Bayes": GaussianNaiveBayes,
     "OnlineTree2": OnlineTree2,
     "SEA": SEAEnsemble,
+    "SEA, train_within=25": lambda: SEAEnsemble(train_within=25),
     "WCEA": WCEA,
+    "WCEA, train_within=25": lambda: WCEA(train_within=25),
     "DWM": DynamicWeightedMajority,
 }
 
@@ -48,6 +54,15 @@ def draw_records(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     labels = rng.integers(6, size=n)
     moved = np.linspace(0, 1, n)[:, np.newaxis]
     return centres[labels] + speed[labels] * moved + rng.normal(size=(n, 10)), labels
+
+
+def measure_runs(make: Callable[[], object], X: np.ndarray, labels: np.ndarray, runs: int) -> tuple[np.ndarray, object]:
+    """Return for every call its shortest time over several runs, in microseconds, and the model of the last run."""
+    shortest = np.full(len(X), np.inf)
+    for _ in range(runs):
+        model = make()
+        shortest = np.minimum(shortest, measure_calls(model, X, labels))
+    return shortest, model
 
 
 def measure_calls(model: object, X: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -64,20 +79,26 @@ def measure_calls(model: object, X: np.ndarray, labels: np.ndarray) -> np.ndarra
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--records", type=int, default=200_000)
+    parser.add_argument("--runs", type=int, default=3, help="of each call the shortest time of so many runs counts")
     parser.add_argument("--only", nargs="+", choices=CLASSIFIERS, default=list(CLASSIFIERS))
     arguments = parser.parse_args()
     X, labels = draw_records(arguments.records, seed=0)
     rows = []
     for name in arguments.only:
-        model = CLASSIFIERS[name]()
-        spent = measure_calls(model, X, labels)
-        figures = (spent.sum() / 1e6, spent.mean(), np.quantile(spent, 0.999), spent.max(), model.memory_bytes_ / 1e6)
-        rows.append((name, *(f"{figure:.1f}" for figure in figures)))
+        spent, model = measure_runs(CLASSIFIERS[name], X, labels, arguments.runs)
+        figures = (spent.sum() / 1e6, spent.mean(), np.quantile(spent, 0.999), spent.max() / 1000)
+        above = int((spent > 1000 * LIMIT_MS).sum())
+        row = (*(f"{figure:.1f}" for figure in figures), f"{spent.argmax():,}", f"{above:,}")
+        rows.append((name, *row, f"{model.memory_bytes_ / 1e6:.1f}"))
     print_table(
         f"{arguments.records:,} calls of learn_one",
-        ("classifier", "all, s", "mean, us", "p99.9, us", "longest, us", "memory_bytes_, MB"),
+        ("classifier", "all, s", "mean, us", "p99.9, us", "longest, ms", "at call", "above 2 ms", "memory_bytes_, MB"),
         rows,
-        ["10 features, 6 classes that move slowly, seed 0; processor time of one thread", machine()],
+        [
+            "10 features, 6 classes that move slowly, seed 0; processor time of one thread, "
+            f"of each call the shortest of {arguments.runs} runs",
+            machine(),
+        ],
     )
 
 

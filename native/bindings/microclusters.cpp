@@ -11,27 +11,35 @@ namespace {
 
 using namespace anystream::microclusters;
 using Handle = SharedModel<Clusters>;
-using Arguments =
-    std::tuple<std::int64_t, double, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool>;
+using Arguments = std::tuple<std::int64_t, double, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                             std::int64_t, bool>;
 
 constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
 
 Settings cluster_settings(std::int64_t n_clusters, double boundary, std::int64_t stale_after,
                           std::int64_t snapshot_every, std::int64_t per_order, std::int64_t choose_every,
-                          std::int64_t hold_back, bool standardise) {
+                          std::int64_t choose_within, std::int64_t hold_back, bool standardise) {
     return {checked_size("n_clusters", n_clusters, 1, 1'000'000),
             checked_number("boundary", boundary, 0.0, 1e9),
             checked_int("stale_after", stale_after, 1, kForever),
             checked_int("snapshot_every", snapshot_every, 1, kForever),
             checked_size("snapshots_per_order", per_order, 1, 1000),
             checked_int("choose_every", choose_every, 1, kForever),
+            checked_int("choose_within", choose_within, 0, choose_every),
             checked_int("hold_back", hold_back, 2, kForever),
             standardise};
 }
 
 Arguments arguments_of(const Settings& s) {
-    return {static_cast<std::int64_t>(s.clusters),  s.boundary,     s.stale_after, s.snapshot_every,
-            static_cast<std::int64_t>(s.per_order), s.choose_every, s.hold_back,   s.standardise};
+    return {static_cast<std::int64_t>(s.clusters),
+            s.boundary,
+            s.stale_after,
+            s.snapshot_every,
+            static_cast<std::int64_t>(s.per_order),
+            s.choose_every,
+            s.choose_within,
+            s.hold_back,
+            s.standardise};
 }
 
 }  // namespace
@@ -39,7 +47,7 @@ Arguments arguments_of(const Settings& s) {
 void bind_microclusters(nb::module_& m) {
     nb::class_<Settings>(m, "MicroClusterSettings", "How micro-clusters grow, are removed and are stored in snapshots.")
         .def(nb::new_(&cluster_settings), "n_clusters"_a, "boundary"_a, "stale_after"_a, "snapshot_every"_a,
-             "snapshots_per_order"_a, "choose_every"_a, "hold_back"_a, "standardise"_a);
+             "snapshots_per_order"_a, "choose_every"_a, "choose_within"_a, "hold_back"_a, "standardise"_a);
     nb::class_<QuerySettings>(m, "MicroClusterQuerySettings", "Queries on micro-clusters have no settings.")
         .def(nb::init<>());
     bind_query<BoundQuery<ClusterQuery>>(m, "MicroClusterQuery");
@@ -57,7 +65,10 @@ void bind_microclusters(nb::module_& m) {
             "n_clusters", [](const Handle& h) { return h.share()->clusters().size(); }, "Clusters now.")
         .def_prop_ro(
             "horizon_points", [](const Handle& h) { return h.share()->horizon_points(); },
-            "Points since the beginning of the chosen horizon.");
+            "Points since the beginning of the chosen horizon.")
+        .def_prop_ro(
+            "distances", [](const Handle& h) { return h.share()->distances(); },
+            "Distances computed to learn, since the model was made or loaded: a measure of the work.");
     m.def(
         "microcluster_distance",
         [](Vector<float> x, Vector<float> centroid) {

@@ -513,7 +513,7 @@ def locust_ranges(column: Annotated[NDArray[numpy.float32], dict(shape=(None,), 
 class MicroClusterSettings:
     """How micro-clusters grow, are removed and are stored in snapshots."""
 
-    def __init__(self, n_clusters: int, boundary: float, stale_after: int, snapshot_every: int, snapshots_per_order: int, choose_every: int, hold_back: int, standardise: bool) -> None: ...
+    def __init__(self, n_clusters: int, boundary: float, stale_after: int, snapshot_every: int, snapshots_per_order: int, choose_every: int, choose_within: int, hold_back: int, standardise: bool) -> None: ...
 
 class MicroClusterQuerySettings:
     """Queries on micro-clusters have no settings."""
@@ -623,6 +623,12 @@ class MicroClusters:
     @property
     def horizon_points(self) -> int:
         """Points since the beginning of the chosen horizon."""
+
+    @property
+    def distances(self) -> int:
+        """
+        Distances computed to learn, since the model was made or loaded: a measure of the work.
+        """
 
 def microcluster_distance(x: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], centroid: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> float:
     """The squared distance where both are numbers, for tests."""

@@ -68,6 +68,8 @@ ENSEMBLES = {
     "sea": lambda estimator: SEAEnsemble(estimator, chunk_size=5),
     "sea-quality": lambda estimator: SEAEnsemble.street_kim(estimator=estimator, chunk_size=5, capacity=2),
     "wcea": lambda estimator: WCEA(estimator, chunk_size=5, folds=2),
+    "sea-spread": lambda estimator: SEAEnsemble(estimator, chunk_size=4, train_within=3),
+    "wcea-spread": lambda estimator: WCEA(estimator, chunk_size=5, folds=2, train_within=5),
     "dwm": lambda estimator: DynamicWeightedMajority(estimator, period=2, max_experts=4),
     "reset": lambda estimator: ResetOnDrift(estimator, detector="ADWIN", keep=8),
     "dwm-of-sea": lambda estimator: DynamicWeightedMajority(

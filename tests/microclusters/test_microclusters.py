@@ -28,10 +28,14 @@ def drifting(seed, n, d, classes, missing=0.0):
     clusters=st.sampled_from([1, 4, 12, 40]),
     stale_after=st.sampled_from([20, 10_000]),
     missing=st.sampled_from([0.0, 0.15]),
+    choose_within=st.sampled_from([0, 1, 7, 15, 30]),
 )
-def test_clusters_horizons_and_labels_equal_those_of_the_reference(seed, n, d, classes, clusters, stale_after, missing):
+def test_clusters_horizons_and_labels_equal_those_of_the_reference(
+    seed, n, d, classes, clusters, stale_after, missing, choose_within
+):
     X, y = drifting(seed, n, d, classes, missing)
     times = {"stale_after": stale_after, "snapshot_every": 10, "choose_every": 30, "hold_back": 3}
+    times["choose_within"] = choose_within
     model = MicroClusterClassifier(n_clusters=clusters, budget=10**6, **times)
     model.partial_fit(X, y, classes=range(classes))
     plain = MicroClusters(d, clusters, **times)
@@ -119,6 +123,7 @@ def test_damaged_arrays_are_rejected(tmp_path):
         ({"n_clusters": 0}, "n_clusters is 0"),
         ({"boundary": -1.0}, "boundary is -1"),
         ({"hold_back": 1}, "hold_back is 1"),
+        ({"choose_every": 10, "choose_within": 11}, "choose_within is 11"),
         ({"snapshot_every": 0}, "snapshot_every is 0"),
     ],
 )

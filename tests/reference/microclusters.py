@@ -48,6 +48,7 @@ class MicroClusters:
         per_order=3,
         choose_every=2000,
         hold_back=16,
+        choose_within=0,
     ):
         self.most, self.boundary, self.stale_after = clusters, boundary, stale_after
         self.snapshot_every, self.per_order, self.choose_every, self.hold_back = (
@@ -56,6 +57,8 @@ class MicroClusters:
             choose_every,
             hold_back,
         )
+        self.choose_within, self.choice = choose_within, None  # (when it began, what it found)
+        self.due = []  # points held back that a choice has used
         self.all, self.clusters, self.seen, self.next = [], [], 0, 0
         self.scale, self.scaled_at = np.ones(d), 0
         self.snapshots, self.held, self.chosen = {}, [], None
@@ -69,11 +72,14 @@ class MicroClusters:
         lot = (self.seen * 0x9E3779B97F4A7C15 % 2**64) >> 32
         if self.seen >= self.choose_every and lot % self.hold_back == 0:
             self.held.append((x, label))
+            if self.due:
+                self.place(*self.due.pop(0), self.seen)
         else:
             self.place(x, label, self.seen)
         self.seen += 1
         if 2 * self.seen >= 3 * self.scaled_at and self.seen > self.scaled_at:
             self.rescale()
+        self.use_choice()
         if self.seen % self.choose_every == 0:
             self.choose()
         if self.seen % self.snapshot_every == 0:
@@ -133,6 +139,9 @@ class MicroClusters:
     def snapshot(self):
         """Store the points in clusters at this time; of each order the last few snapshots are kept."""
         self.snapshots[self.seen] = {id(x) for c in self.clusters for x in c.points}
+        self.thin()
+
+    def thin(self):
         orders = {}
         for t in sorted(self.snapshots, reverse=True):
             number, order = t // self.snapshot_every, 0
@@ -140,7 +149,8 @@ class MicroClusters:
                 number, order = number // 2, order + 1
             orders.setdefault(order, []).append(t)
         kept = {t for ts in orders.values() for t in ts[: self.per_order]} | {self.chosen}
-        self.snapshots = {t: members for t, members in self.snapshots.items() if t in kept}
+        began = -1 if self.choice is None else self.choice[0]
+        self.snapshots = {t: members for t, members in self.snapshots.items() if t in kept or t <= began}
 
     def horizon(self, since):
         """Return clusters of the points after a snapshot, or of all points if there are none."""
@@ -154,14 +164,21 @@ class MicroClusters:
         return min(clusters, key=lambda c: self.distance(x, mean_of(c[1])))[0]
 
     def choose(self):
-        self.chosen, best = None, 0
+        found, best = None, 0
         for since in [None, *sorted(self.snapshots)]:
             right = sum(self.nearest(x, since) == label for x, label in self.held)
             if right > best:
-                self.chosen, best = since, right
-        for x, label in self.held:
-            self.place(x, label, self.seen)
-        self.held = []
+                found, best = since, right
+        self.choice = (self.seen, found)
+        self.due, self.held = self.due + self.held, []
+        self.use_choice()
+        while self.due and self.choose_within == 0:
+            self.place(*self.due.pop(0), self.seen)
+
+    def use_choice(self):
+        if self.choice is not None and self.seen - self.choice[0] >= self.choose_within:
+            self.chosen, self.choice = self.choice[1], None
+            self.thin()
 
     def predict(self, x):
         return self.nearest(x, self.chosen)

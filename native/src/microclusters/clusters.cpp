@@ -1,6 +1,7 @@
 #include "anystream/microclusters/clusters.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -95,10 +96,11 @@ bool Clusters::learns_in_place(std::span<const double> values, std::span<const s
     if (seen_ % settings_.snapshot_every + points >= settings_.snapshot_every) return false;
     if (clusters_.size() + labels.size() <= settings_.clusters) return true;
     if (points > 1) return false;  // one of them may need a slot that must be freed
-    if (points == 0 || (seen_ >= settings_.choose_every && is_held_back(seen_, settings_.hold_back))) return true;
+    const bool held_back = seen_ >= settings_.choose_every && is_held_back(seen_, settings_.hold_back);
+    if (points == 0 || (held_back && due_ == 0)) return true;
     std::vector<float> row(stride());
-    standardise(values.data(), row.data());
-    return absorbing(row.data(), labels[0]) < clusters_.size();
+    standardise(held_back ? held_value_.data() : values.data(), row.data());
+    return absorbing(row.data(), held_back ? held_class_[0] : labels[0]) < clusters_.size();
 }
 
 void Clusters::reserve(std::span<const double>, std::span<const std::int32_t> labels, std::size_t) {
@@ -112,6 +114,7 @@ void Clusters::reserve(std::span<const double>, std::span<const std::int32_t> la
     reserve_doubling(centroid_, (clusters_.size() + created) * stride());
     reserve_doubling(held_value_, held_value_.size() + points * dimensions_);
     reserve_doubling(held_class_, held_class_.size() + points);
+    work_on_choice(seen_ + static_cast<std::int64_t>(points));  // allocates, and changes nothing that can be observed
 }
 
 void Clusters::learn(std::span<const double> values, std::span<const std::int32_t> labels) {
@@ -123,12 +126,15 @@ void Clusters::learn(std::span<const double> values, std::span<const std::int32_
         if (settled && is_held_back(seen_, settings_.hold_back)) {
             held_value_.insert(held_value_.end(), x, x + dimensions_);
             held_class_.push_back(labels[i]);
+            if (due_ > 0) learn_oldest_held();
         } else {
             learn_one(x, labels[i], seen_);
         }
         ++seen_;
         if (2 * seen_ >= 3 * scaled_at_ && seen_ > scaled_at_) rescale();
-        if (seen_ % settings_.choose_every == 0) choose_horizon();
+        work_on_choice(seen_);
+        end_choice_when_due();
+        if (seen_ % settings_.choose_every == 0) begin_choice();
         if (seen_ % settings_.snapshot_every == 0) take_snapshot();
     }
 }
@@ -172,6 +178,7 @@ double Clusters::deviation(const Cluster& cluster) const {
 void Clusters::learn_one(const double* x, std::int32_t point_class, std::int64_t time) {
     standardise(x, row_.data());
     const std::size_t found = absorbing(row_.data(), point_class);
+    distances_ += clusters_.size();
     if (found < clusters_.size()) {
         absorb(found, x, time);
     } else {
@@ -359,18 +366,20 @@ void Clusters::take_snapshot() {
     }
     snapshot.clusters = std::make_shared<const std::vector<PastCluster>>(std::move(past));
     snapshots_.push_back(std::move(snapshot));
-    // Of the snapshots whose number is divisible by 2^i but not by 2^(i + 1), the last `per_order` stay,
-    // and the one that the horizon begins with.
-    std::vector<std::size_t> of_order(64, 0);
-    std::vector<Snapshot> kept;
+    thin_snapshots();
+}
+
+/// Of the snapshots whose number is divisible by 2^i but not by 2^(i + 1), the last `per_order` stay, and the one that
+/// the horizon begins with; while a choice is in progress, all that it chooses from. Allocates nothing.
+void Clusters::thin_snapshots() {
+    std::array<std::size_t, 64> of_order{};
     for (std::size_t s = snapshots_.size(); s-- > 0;) {
-        const auto number = static_cast<std::uint64_t>(snapshots_[s].time / settings_.snapshot_every);
-        const auto order = static_cast<std::size_t>(std::countr_zero(number));
-        const bool recent = of_order[order]++ < settings_.per_order;
-        if (recent || snapshots_[s].time == chosen_time_) kept.push_back(std::move(snapshots_[s]));
+        const std::int64_t time = snapshots_[s].time;
+        const auto number = static_cast<std::uint64_t>(time / settings_.snapshot_every);
+        const bool recent = of_order[static_cast<std::size_t>(std::countr_zero(number))]++ < settings_.per_order;
+        if (!recent && time != chosen_time_ && time > choice_at_)
+            snapshots_.erase(snapshots_.begin() + static_cast<std::ptrdiff_t>(s));
     }
-    std::reverse(kept.begin(), kept.end());
-    snapshots_ = std::move(kept);
 }
 
 /// Updates the ids of past clusters to the clusters that they are part of now.
@@ -384,35 +393,47 @@ void Clusters::settle_past() {
     departed_.clear();
 }
 
-void Clusters::choose_horizon() {
+/// Chooses by the model as it is now; the outcome counts `choose_within` points later.
+void Clusters::begin_choice() {
     settle_past();
-    const std::size_t held = held_class_.size();
-    std::vector<float> rows(held * stride());
-    for (std::size_t i = 0; i < held; ++i)
-        standardise(held_value_.data() + i * dimensions_, rows.data() + i * stride());
-    std::size_t best_right = 0;
-    chosen_time_ = -1;
-    const auto distance = kernels().squared_distance;
-    for (std::size_t s = 0; s <= snapshots_.size() && held > 0; ++s) {  // the longest horizon first: it wins ties
-        const Horizon horizon = since(s == 0 ? nullptr : &snapshots_[s - 1]);
-        std::size_t right = 0;
-        for (std::size_t i = 0; i < held; ++i) {
-            float shortest = std::numeric_limits<float>::infinity();
-            std::int32_t label = -1;
-            for (std::size_t c = 0; c < horizon.size(); ++c) {
-                const float d = distance(rows.data() + i * stride(), horizon.row(c), stride());
-                if (d < shortest) shortest = d, label = horizon.point_class[c];
-            }
-            right += label == held_class_[i];
-        }
-        if (right > best_right) {
-            best_right = right;
-            chosen_time_ = s == 0 ? -1 : snapshots_[s - 1].time;
-        }
-    }
-    for (std::size_t i = 0; i < held; ++i) learn_one(held_value_.data() + i * dimensions_, held_class_[i], seen_);
-    held_value_.clear();
-    held_class_.clear();
+    auto then = std::make_shared<Clusters>(*this);
+    then->horizon_.clear();
+    then->spare_.clear();
+    choice_.emplace(std::move(then), due_);
+    choice_at_ = seen_;
+    due_ = held_class_.size();
+    end_choice_when_due();
+    while (settings_.choose_within == 0 && due_ > 0) learn_oldest_held();
+}
+
+/// Does the share of the work that is to be done when `seen` points have been seen.
+void Clusters::work_on_choice(std::int64_t seen) {
+    if (!choice_) return;
+    const std::size_t work = choice_->work();
+    const auto within = static_cast<std::size_t>(std::max<std::int64_t>(1, settings_.choose_within));
+    const auto passed = std::min(within, static_cast<std::size_t>(seen - choice_at_));
+    distances_ += choice_->advance(settings_.choose_within == 0 ? work : (work + within - 1) / within * passed);
+}
+
+void Clusters::end_choice_when_due() {
+    if (choice_at_ < 0 || seen_ - choice_at_ < settings_.choose_within) return;
+    chosen_time_ = outcome();
+    choice_at_ = outcome_ = -1;
+    choice_.reset();
+    thin_snapshots();
+}
+
+std::int64_t Clusters::outcome() {
+    if (!choice_) return outcome_;
+    distances_ += choice_->advance(choice_->work());
+    return choice_->best_time();
+}
+
+void Clusters::learn_oldest_held() {
+    learn_one(held_value_.data(), held_class_.front(), seen_);
+    held_value_.erase(held_value_.begin(), held_value_.begin() + static_cast<std::ptrdiff_t>(dimensions_));
+    held_class_.erase(held_class_.begin());
+    --due_;
 }
 
 Horizon Clusters::since(const Snapshot* snapshot) const {

@@ -33,6 +33,8 @@ std::vector<double> row(const Column<double>& from, std::size_t i, std::size_t w
 }  // namespace
 
 void Clusters::add_features(std::size_t dimensions) {
+    outcome_ = outcome();  // with the features of the time when the choice began
+    choice_.reset();
     for (Cluster& cluster : clusters_) {
         cluster.observed.resize(dimensions, 0.0);
         cluster.mean.resize(dimensions, 0.0);
@@ -125,7 +127,8 @@ Clusters::Arrays Clusters::arrays() const {
     out.held_value.own() = held_value_;
     out.held_class.own() = held_class_;
     for (const auto* each : {&observed_, &mean_, &scatter_, &shift_, &scale_}) append(out.moments, *each);
-    out.state.own() = {seen_, next_id_, scaled_at_, chosen_time_};
+    out.state.own() = {
+        seen_, next_id_, scaled_at_, chosen_time_, choice_at_, settled.outcome(), static_cast<std::int64_t>(due_)};
     return out;
 }
 
@@ -141,7 +144,7 @@ Clusters Clusters::from_arrays(Settings settings, std::size_t dimensions, std::s
     require(in.past_count.size() == past && in.past_observed.size() == past * d && in.past_mean.size() == past * d,
             "clusters of snapshots have other dimensions");
     require(in.held_value.size() == in.held_class.size() * d, "points held back and their classes differ in number");
-    require(in.moments.size() == 5 * d && in.state.size() == 4, "the moments of all points are missing");
+    require(in.moments.size() == 5 * d && in.state.size() == 7, "the moments of all points are missing");
     require(n <= settings.clusters, "there are more than the settings allow");
     require(std::ranges::all_of(in.cluster_class.view(), known), "a cluster has no valid class");
     require(std::ranges::all_of(in.held_class.view(), known), "a point held back has no class");
@@ -151,8 +154,11 @@ Clusters Clusters::from_arrays(Settings settings, std::size_t dimensions, std::s
     for (const auto* each : {&in.cluster_observed, &in.cluster_scatter, &in.past_count, &in.past_observed})
         require(none_negative(*each), "a moment is negative");
     require(std::ranges::none_of(in.held_value.view(), [](double v) { return std::isinf(v); }), "a value is infinite");
-    require(in.state[0] >= 0 && in.state[1] >= 0 && in.state[2] >= 0 && in.state[3] >= -1, "a counter is negative");
+    for (std::size_t i = 0; i < 7; ++i) require(in.state[i] >= (i >= 3 && i <= 5 ? -1 : 0), "a counter is negative");
     require(std::ranges::max(in.state.view()) <= kMaxCount, "a counter is larger than any stream is long");
+    require(in.state[4] < 0 || (in.state[4] <= in.state[0] && in.state[0] - in.state[4] < settings.choose_within),
+            "the choice in progress has no valid time");
+    require(static_cast<std::size_t>(in.state[6]) <= in.held_class.size(), "points that are due are missing");
     Clusters model(settings, dimensions);
     model.classes_ = classes;
     for (std::size_t i = 0; i < n; ++i) {
@@ -193,6 +199,9 @@ Clusters Clusters::from_arrays(Settings settings, std::size_t dimensions, std::s
     model.next_id_ = in.state[1];
     model.scaled_at_ = in.state[2];
     model.chosen_time_ = in.state[3];
+    model.choice_at_ = in.state[4];
+    model.outcome_ = in.state[5];
+    model.due_ = static_cast<std::size_t>(in.state[6]);
     model.centroid_.assign(n * model.stride(), kNaN);
     for (std::size_t i = 0; i < n; ++i) model.place(i);
     return model;
@@ -204,7 +213,7 @@ std::size_t Clusters::own_bytes() const noexcept {
                         centroid_.capacity() * sizeof(float) + held_value_.capacity() * sizeof(double) + 5 * d;
     for (const Snapshot& snapshot : snapshots_)
         bytes += snapshot.size() * (sizeof(PastCluster) + sizeof(std::int64_t) + 2 * d);
-    return bytes;
+    return choice_ ? bytes + choice_->own_bytes() : bytes;
 }
 
 }  // namespace anystream::microclusters

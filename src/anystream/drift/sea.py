@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 from anystream.drift.chunk_ensemble import ChunkEnsemble
+from anystream.drift.chunk_in_progress import ChunkInProgress
 from anystream.drift.ensemble_members import Member
 from anystream.drift.ensemble_members.file import restore_members
 from anystream.estimators.parameters import check_choice, check_int
@@ -33,6 +36,9 @@ class SEAEnsemble(ChunkEnsemble):
         the fewest correct predictions on that chunk, which saves a chunk of delay.
     chunk_size : int, default=100
         Records of a chunk.
+    train_within : int, default=0
+        Records over which the work of a full chunk is spread; its member is used after that many. A chunk takes
+        a few milliseconds, which a call of `learn_one` that does all of it at once waits for; at most `chunk_size`.
     random_state : int, RandomState or None, default=0
         Seeds members whose own `random_state` or `seed` is None.
 
@@ -85,12 +91,14 @@ class SEAEnsemble(ChunkEnsemble):
         capacity: int = 5,
         rule: str = "worst",
         chunk_size: int = 100,
+        train_within: int = 0,
         random_state: Any = 0,
     ) -> None:
         self.estimator = estimator
         self.capacity = capacity
         self.rule = rule
         self.chunk_size = chunk_size
+        self.train_within = train_within
         self.random_state = random_state
 
     @classmethod
@@ -127,17 +135,40 @@ class SEAEnsemble(ChunkEnsemble):
         """Make the provisional member the candidate."""
         self.candidate_ = member
 
-    def learn_chunk(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
-        """Train a member and add it, or the one of the previous chunk, by the rule."""
-        newest = self.new_member(self.n_chunks_)
-        newest.fit(records, numbers, n_classes)
+    def chunk_steps(self, chunk: ChunkInProgress) -> Sequence[Callable[[], Any]]:
+        """Return the steps: train a member; if the ensemble is full, let each of those that are evaluated predict."""
+        evaluated = self._evaluated_members()
+        return [partial(self._train, chunk), *(partial(m.predict, chunk.records, chunk.n_classes) for m in evaluated)]
+
+    def use_chunk(self, chunk: ChunkInProgress) -> None:
+        """Add the member of the chunk, or the one of the previous chunk, by the rule."""
+        newest, predictions = chunk.results[0], np.array(chunk.results[1:])
         if self.rule == "worst":
-            self.members_ = _replace_worst(self.members_, newest, self.capacity, records, numbers, n_classes)
+            self.members_ = (*self.members_, newest)
+            if len(predictions):
+                n_correct = (predictions == chunk.numbers).sum(axis=1)
+                self.members_ = _without(self.members_, int(np.argmin(n_correct)))
             self.candidate_ = None
             return
         if self.n_chunks_ and self.candidate_ is not None:
-            self.members_ = _add_by_quality(self.members_, self.candidate_, self.capacity, records, numbers, n_classes)
+            lowest = _lowest_quality(predictions, chunk.numbers, chunk.n_classes) if len(predictions) else None
+            self.members_ = (*self.members_, self.candidate_)
+            if lowest is not None:
+                self.members_ = _without(self.members_, lowest)
         self.candidate_ = newest
+
+    def _evaluated_members(self) -> tuple[Member, ...]:
+        """Return the members of which one is to be removed, the candidate last; none if there is a free place."""
+        if len(self.members_) < self.capacity:
+            return ()
+        if self.rule == "worst":
+            return self.members_
+        return self.members_ if self.candidate_ is None else (*self.members_, self.candidate_)
+
+    def _train(self, chunk: ChunkInProgress) -> Member:
+        newest = self.new_member(self.n_chunks_)
+        newest.fit(chunk.records, chunk.numbers, chunk.n_classes)
+        return newest
 
     # -- classifying -------------------------------------------------------------------------------------------------
 
@@ -191,39 +222,12 @@ def quality(shares: NDArray[np.float64], predicted: NDArray[np.intp], truth: NDA
     return float(np.where(right, gain, -(1 - np.abs(true_share - predicted_share))).sum())
 
 
-def _replace_worst(
-    members: tuple[Member, ...],
-    newest: Member,
-    capacity: int,
-    records: NDArray[np.float64],
-    numbers: NDArray[np.int32],
-    n_classes: int,
-) -> tuple[Member, ...]:
-    """Return the members and the newest one; if there is no free place, without the least correct of the others."""
-    if len(members) < capacity:
-        return (*members, newest)
-    n_correct = (_predictions(members, records, n_classes) == numbers).sum(axis=1)
-    return (*_without(members, int(np.argmin(n_correct))), newest)
-
-
-def _add_by_quality(
-    members: tuple[Member, ...],
-    candidate: Member,
-    capacity: int,
-    records: NDArray[np.float64],
-    numbers: NDArray[np.int32],
-    n_classes: int,
-) -> tuple[Member, ...]:
-    """Return the members, with the candidate instead of the lowest if there is no free place and it is better."""
-    if len(members) < capacity:
-        return (*members, candidate)
-    predictions = _predictions((*members, candidate), records, n_classes)
+def _lowest_quality(predictions: NDArray[np.intp], numbers: NDArray[np.int32], n_classes: int) -> int:
+    """Return the member to be removed: the lowest of the ensemble, or the candidate, the last, if it is not better."""
     shares = _vote_shares(predictions[:-1], n_classes)
     qualities = [quality(shares, predicted, numbers) for predicted in predictions]
     worst = int(np.argmin(qualities[:-1]))
-    if qualities[-1] <= qualities[worst]:
-        return members
-    return (*_without(members, worst), candidate)
+    return len(qualities) - 1 if qualities[-1] <= qualities[worst] else worst
 
 
 def _without(members: tuple[Member, ...], position: int) -> tuple[Member, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +15,7 @@ from anystream.anytime.answer import BatchResult
 from anystream.anytime.budget import Budget
 from anystream.anytime.query import Query
 from anystream.drift.chunk_ensemble import ChunkEnsemble
+from anystream.drift.chunk_in_progress import ChunkInProgress
 from anystream.drift.columns import pad_columns, stack_records
 from anystream.drift.committee import Committee
 from anystream.drift.committee_query import CommitteeQuery
@@ -41,6 +44,9 @@ class WCEA(MergeableMixin, ChunkEnsemble):
         printed in [1]_. A new member is weighted by cross-validation on less than its chunk and often seems the worst.
     chunk_size : int, default=100
         Records of a chunk. Larger chunks give better members, smaller ones follow a drift sooner.
+    train_within : int, default=0
+        Records over which the work of a full chunk is spread; its member is used after that many. A chunk takes
+        tens of milliseconds, which a call of `learn_one` that does all of it at once waits for; at most `chunk_size`.
     folds : int, default=5
         Folds of the cross-validation that gives the weight of the newest member, which was trained on its own chunk.
     budget : int, default=200
@@ -109,6 +115,7 @@ class WCEA(MergeableMixin, ChunkEnsemble):
         capacity: int = 12,
         keep: str = "newest",
         chunk_size: int = 100,
+        train_within: int = 0,
         folds: int = 5,
         budget: int = 200,
         random_state: Any = 0,
@@ -117,6 +124,7 @@ class WCEA(MergeableMixin, ChunkEnsemble):
         self.capacity = capacity
         self.keep = keep
         self.chunk_size = chunk_size
+        self.train_within = train_within
         self.folds = folds
         self.budget = budget
         self.random_state = random_state
@@ -146,29 +154,54 @@ class WCEA(MergeableMixin, ChunkEnsemble):
         """Make a committee of the provisional member."""
         self.committee_ = Committee((member,), np.ones(1))
 
-    def learn_chunk(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
-        """Train a member and weight all members on the chunk."""
-        older = self.committee_.members if self.n_chunks_ else ()  # a provisional member is removed
-        self._add_member(older, records, numbers, n_classes)
+    def chunk_steps(self, chunk: ChunkInProgress) -> Sequence[Callable[[], Any]]:
+        """Return the steps: train a member, validate it once per fold, and compute the loss of each older member."""
+        return self._member_steps(self._older_members(), chunk)
 
-    def _add_member(
-        self, older: Sequence[Member], records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int
-    ) -> None:
-        newest = self.new_member(self.n_chunks_)
-        newest.fit(records, numbers, n_classes)
-        shares = np.bincount(numbers) / len(numbers)
+    def use_chunk(self, chunk: ChunkInProgress) -> None:
+        """Weight all members on the chunk."""
+        self._weight_members(self._older_members(), chunk)
+
+    def _older_members(self) -> Sequence[Member]:
+        return self.committee_.members if self.n_chunks_ else ()  # a provisional member is removed
+
+    def _member_steps(self, older: Sequence[Member], chunk: ChunkInProgress) -> Sequence[Callable[[], Any]]:
+        folds = range(self._n_folds(chunk))
+        validation = [partial(self._fold_loss, chunk, i) for i in folds]
+        return [
+            partial(self._train, chunk),
+            *validation,
+            *(partial(self._mean_loss, member, chunk) for member in older),
+        ]
+
+    def _weight_members(self, older: Sequence[Member], chunk: ChunkInProgress) -> None:
+        """Use the results of the steps."""
+        n_folds = self._n_folds(chunk)
+        newest, fold_losses, older_losses = (
+            chunk.results[0],
+            chunk.results[1 : 1 + n_folds],
+            chunk.results[1 + n_folds :],
+        )
+        shares = np.bincount(chunk.numbers) / len(chunk.numbers)
         random_loss = float((shares * (1 - shares) ** 2).sum())  # MSE_r
-        losses = [self._cross_validated_loss(records, numbers, n_classes, random_loss)]
-        losses += [float(self._losses(member, records, numbers, n_classes).mean()) for member in older]
-        weights = random_loss - np.array(losses)
+        newest_loss = sum(fold_losses) / len(chunk.numbers) if n_folds else random_loss
+        weights = random_loss - np.array([newest_loss, *older_losses])
         if self.keep == "best":
             kept = sorted(np.argsort(-weights, kind="stable")[: self.capacity].tolist())
         else:
             kept = [0, *sorted((1 + np.argsort(-weights[1:], kind="stable")[: self.capacity - 1]).tolist())]
         members = [newest, *older]
         self.committee_ = Committee(tuple(members[i] for i in kept), weights[kept])
-        self._newest_chunk = records, numbers
+        self._newest_chunk = chunk.records, chunk.numbers
         self._newest_kept = kept[0] == 0
+
+    def _train(self, chunk: ChunkInProgress) -> Member:
+        newest = self.new_member(self.n_chunks_)
+        newest.fit(chunk.records, chunk.numbers, chunk.n_classes)
+        return newest
+
+    def _mean_loss(self, member: Member, chunk: ChunkInProgress) -> float:
+        return float(self._losses(member, chunk.records, chunk.numbers, chunk.n_classes).mean())
 
     def _losses(
         self, member: Member, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int
@@ -177,20 +210,18 @@ class WCEA(MergeableMixin, ChunkEnsemble):
         proba = member.classify(records, n_classes, Budget(steps=self.budget)).proba
         return np.asarray((1 - proba[np.arange(len(numbers)), numbers]) ** 2)
 
-    def _cross_validated_loss(
-        self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int, random_loss: float
-    ) -> float:
-        if len(numbers) < 2:
-            return random_loss  # one record cannot be held out
-        folds = min(self.folds, len(numbers))
-        fold = np.arange(len(numbers)) % folds
-        loss = 0.0
-        for i in range(folds):
-            held_out = fold == i
-            member = self.new_member(self.n_chunks_)
-            member.fit(records[~held_out], numbers[~held_out], n_classes)
-            loss += float(self._losses(member, records[held_out], numbers[held_out], n_classes).sum())
-        return loss / len(numbers)
+    def _n_folds(self, chunk: ChunkInProgress) -> int:
+        """Return the folds of the cross-validation; 0 if there is one record, which cannot be held out."""
+        n_records = len(chunk.numbers)
+        return 0 if n_records < 2 else min(self.folds, n_records)
+
+    def _fold_loss(self, chunk: ChunkInProgress, i: int) -> float:
+        """Return the sum of the losses of the records in fold `i`, by a member trained on the others."""
+        records, numbers, n_classes = chunk.records, chunk.numbers, chunk.n_classes
+        held_out = np.arange(len(numbers)) % self._n_folds(chunk) == i
+        member = self.new_member(self.n_chunks_)
+        member.fit(records[~held_out], numbers[~held_out], n_classes)
+        return float(self._losses(member, records[held_out], numbers[held_out], n_classes).sum())
 
     def merge_states(self, models: Sequence[Self], class_maps: Sequence[NDArray[np.int32]]) -> None:
         """Merge the ensembles of several streams.
@@ -201,6 +232,9 @@ class WCEA(MergeableMixin, ChunkEnsemble):
         """
         self.reset(self.n_features_in_)
         n_classes = len(self.classes_)
+        models = [copy.copy(model) for model in models]
+        for model in models:
+            model.finish_chunk()
         learned = [(model, numbers) for model, numbers in zip(models, class_maps, strict=True) if model.n_chunks_]
         if learned:
             self.n_chunks_ = max(model.n_chunks_ for model, _ in learned)
@@ -211,7 +245,9 @@ class WCEA(MergeableMixin, ChunkEnsemble):
             ]
             records = stack_records(model._newest_chunk[0] for model, _ in learned)
             newest = np.concatenate([numbers[model._newest_chunk[1]] for model, numbers in learned])
-            self._add_member(older, records, newest, n_classes)
+            chunk = ChunkInProgress(records, newest, n_classes)
+            steps = self._member_steps(older, chunk)
+            self._weight_members(older, chunk.take_steps(steps, len(steps)))
         for model, class_map in zip(models, class_maps, strict=True):
             for records, numbers in model._pending.blocks:
                 self.learn_records(records, class_map[numbers], n_classes)

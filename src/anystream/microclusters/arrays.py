@@ -17,6 +17,6 @@ CLUSTER_ARRAYS = {
     "held_value": ArraySpec("float64", ("held", "d")),
     "held_class": ArraySpec("int32", ("held",), low=0, high="classes-1"),
     "moments": ArraySpec("float64", (5, "d"), finite=True),
-    "state": ArraySpec("int64", (4,), low=-1),
+    "state": ArraySpec("int64", (7,), low=-1),
 }
-"""Clusters, those of the snapshots, the points held out, and the moments of all points."""
+"""Clusters, those of the snapshots, the points held out, the moments of all points, and counters."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from anystream import _native
 from anystream.estimators.parameters import check_float, check_int
 from anystream.estimators.stream_classifier import StreamClassifier
@@ -33,8 +36,14 @@ class MicroClusterClassifier(StreamClassifier):
         Every ``2 ** i``-th snapshot is of order ``i``; of each order the last this many are kept.
     choose_every : int, default=2000
         Points between two choices of the horizon.
+    choose_within : int, optional
+        Points over which the work of a choice is spread; the chosen horizon is used after that many. A choice takes
+        tens of milliseconds, so that 0, all at once, delays what waits for that call. None is half of `choose_every`;
+        at most `choose_every`. `fit` makes every choice at once.
     hold_back : int, default=16
-        One point in this many evaluates the horizons, and is learned when one is chosen.
+        One point in this many evaluates the horizons of the next choice. Then it waits to be learned: whenever a point
+        is held back, the one that waits longest is learned; with ``choose_within=0`` all of them right after the
+        choice.
     standardise : bool, default=True
         Divide features by their standard deviations over the stream so far.
     calibrate : bool, default=True
@@ -65,7 +74,8 @@ class MicroClusterClassifier(StreamClassifier):
     of the classes.
 
     Departures from [1]_: a tenth of the clusters is evicted at once; there is one horizon, not a majority of several;
-    scales are learned from the stream.
+    scales are learned from the stream; the work of choosing
+    a horizon is spread over the points that follow, unless ``choose_within=0``.
 
     References
     ----------
@@ -84,6 +94,7 @@ class MicroClusterClassifier(StreamClassifier):
     """
 
     kind: ClassVar[str] = "micro-clusters"
+    file_version: ClassVar[int] = 2
     copies_mapped_files: ClassVar[bool] = True
     native_model: ClassVar[Any] = _native.MicroClusters
     array_specs: ClassVar[Any] = CLUSTER_ARRAYS
@@ -97,6 +108,7 @@ class MicroClusterClassifier(StreamClassifier):
         snapshot_every: int = 1000,
         snapshots_per_order: int = 3,
         choose_every: int = 2000,
+        choose_within: int | None = None,
         hold_back: int = 16,
         standardise: bool = True,
         calibrate: bool = True,
@@ -109,6 +121,7 @@ class MicroClusterClassifier(StreamClassifier):
         self.snapshot_every = snapshot_every
         self.snapshots_per_order = snapshots_per_order
         self.choose_every = choose_every
+        self.choose_within = choose_within
         self.hold_back = hold_back
         self.standardise = standardise
         self.calibrate = calibrate
@@ -117,16 +130,27 @@ class MicroClusterClassifier(StreamClassifier):
 
     def model_settings(self) -> Any:
         """Return the native settings for learning."""
+        choose_every = check_int("choose_every", self.choose_every, 1)
+        choose_within = choose_every // 2 if self.choose_within is None else self.choose_within
         return _native.MicroClusterSettings(
             n_clusters=check_int("n_clusters", self.n_clusters, 1),
             boundary=check_float("boundary", self.boundary),
             stale_after=check_int("stale_after", self.stale_after, 1),
             snapshot_every=check_int("snapshot_every", self.snapshot_every, 1),
             snapshots_per_order=check_int("snapshots_per_order", self.snapshots_per_order, 1),
-            choose_every=check_int("choose_every", self.choose_every, 1),
+            choose_every=choose_every,
+            choose_within=check_int("choose_within", choose_within),
             hold_back=check_int("hold_back", self.hold_back, 2),
             standardise=bool(self.standardise),
         )
+
+    def fit_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Learn the records in their order with every choice made at once, since nothing waits for single records."""
+        given, self.choose_within = self.choose_within, 0  # `self` is a draft
+        super().fit_records(records, numbers, n_classes)
+        self.choose_within = given
+        arrays = self.model_.arrays()
+        self.model_ = _native.MicroClusters.from_arrays(self.model_settings(), records.shape[1], n_classes, arrays)
 
     def query_settings(self, planned_steps: int | None = None) -> Any:
         """Return the native settings for queries."""

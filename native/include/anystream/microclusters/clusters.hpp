@@ -5,17 +5,19 @@
 // kept in a pyramid: one is taken every `snapshot_every` points, those whose number is divisible by 2^i are of order i,
 // and the last few of each order stay. A snapshot subtracted from the present leaves the clusters of the time since
 // then: that is a horizon. The horizon is chosen by how well it classifies points that are held back for this; they are
-// learned right after.
+// learned later, one whenever another is held back, so that no call learns more points than it is given.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "anystream/column.hpp"
 #include "anystream/fork.hpp"
+#include "anystream/microclusters/horizon_choice.hpp"
 
 namespace anystream::microclusters {
 
@@ -24,9 +26,10 @@ struct Settings {
     double boundary = 2.0;              // a cluster absorbs points within this many root mean squared deviations
     std::int64_t stale_after = 20'000;  // points; a cluster that is not relevant for this long is removed
     std::int64_t snapshot_every = 1000;
-    std::size_t per_order = 3;         // snapshots of each order
-    std::int64_t choose_every = 2000;  // points between two choices of the horizon
-    std::int64_t hold_back = 16;       // one point in this many is used to choose the horizon before it is learned
+    std::size_t per_order = 3;          // snapshots of each order
+    std::int64_t choose_every = 2000;   // points between two choices of the horizon
+    std::int64_t choose_within = 1000;  // points over which the work of a choice is spread, at most choose_every
+    std::int64_t hold_back = 16;        // one point in this many is used to choose the horizon before it is learned
     bool standardise = true;
 };
 
@@ -111,6 +114,13 @@ class Clusters {
     [[nodiscard]] std::int64_t seen() const noexcept { return seen_; }
     /// Points in the chosen horizon; all that were seen if it is the whole past.
     [[nodiscard]] std::int64_t horizon_points() const noexcept;
+    /// The clusters since the snapshot, or of the whole past.
+    [[nodiscard]] Horizon since(const Snapshot* snapshot) const;
+    [[nodiscard]] const std::vector<Snapshot>& snapshots() const noexcept { return snapshots_; }
+    [[nodiscard]] std::span<const double> held_values() const noexcept { return held_value_; }
+    [[nodiscard]] std::span<const std::int32_t> held_classes() const noexcept { return held_class_; }
+    /// Distances computed to learn, since the model was made, loaded or copied from another: how much work it was.
+    [[nodiscard]] std::uint64_t distances() const noexcept { return distances_; }
 
     // -- learning --------------------------------------------------------------------------------------------------
     /// Whether learning these points needs no more than `reserve` allocates: no cluster is removed or joined, no
@@ -140,8 +150,10 @@ class Clusters {
         Column<double> past_observed, past_mean;                         // (past clusters, dimensions)
         Column<double> held_value;                                       // (held back, dimensions)
         Column<std::int32_t> held_class;                                 // (held back,)
-        Column<double> moments;      // (5, dimensions): observed, mean, scatter, shift, scale
-        Column<std::int64_t> state;  // (4,): seen, next id, scaled at, time of the chosen snapshot or -1
+        Column<double> moments;  // (5, dimensions): observed, mean, scatter, shift, scale
+        /// (7,): seen, next id, scaled at, time of the chosen snapshot or -1, time of the choice that is in progress or
+        /// -1, its outcome, points held back that are due to be learned
+        Column<std::int64_t> state;
 
         [[nodiscard]] NamedColumns columns() {
             return {{"cluster_id", &cluster_id},
@@ -183,9 +195,13 @@ class Clusters {
     [[nodiscard]] double deviation(const Cluster& cluster) const;
     [[nodiscard]] double relevance(const Cluster& cluster) const;
     void take_snapshot();
-    void choose_horizon();
+    void thin_snapshots();
+    void begin_choice();
+    void work_on_choice(std::int64_t seen);
+    void end_choice_when_due();
+    [[nodiscard]] std::int64_t outcome();
+    void learn_oldest_held();
     void settle_past();
-    [[nodiscard]] Horizon since(const Snapshot* snapshot) const;
 
     Settings settings_;
     std::size_t dimensions_;
@@ -199,8 +215,13 @@ class Clusters {
     std::vector<float> centroid_;                                  // (clusters, stride) standardised
     std::vector<std::pair<std::int64_t, std::int64_t>> departed_;  // (id, heir or -1) since the past was settled
     std::vector<Snapshot> snapshots_;                              // by time
-    std::vector<double> held_value_;
+    std::int64_t choice_at_ = -1;          // points seen when the choice in progress began, or -1
+    std::int64_t outcome_ = -1;            // of the choice in progress, if choice_ is empty
+    std::optional<HorizonChoice> choice_;  // in progress
+    std::vector<double> held_value_;       // oldest first
     std::vector<std::int32_t> held_class_;
+    std::size_t due_ = 0;          // of the points held back: a choice has used them, and they are to be learned
+    std::uint64_t distances_ = 0;  // not stored
     std::vector<double> observed_, mean_, scatter_;  // (dimensions,) of all points
     std::vector<double> shift_, scale_;              // (dimensions,) of the standardised space, z = (x - shift) * scale
     LazyHorizon horizon_;
