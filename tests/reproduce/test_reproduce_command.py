@@ -29,10 +29,11 @@ def data_home(tmp_path, monkeypatch):
 
 
 def test_a_paper_runs_from_data_to_report_and_again_from_its_cells(data_home):
-    command = ("reproduce", "bt-star", "--quick", "--sets", "vowel", "--jobs", "1", "--out", "out")
+    command = ("reproduce", "bt-star", "--quick", "--sets", "vowel,gender", "--jobs", "1", "--out", "out")
     done = run_program(*command, cwd=data_home)
     assert done.returncode == 0, done.stderr
-    assert "gender: no such data set" in done.stdout
+    assert "left out: not in the data home: gender" in done.stdout
+    assert "left out: not asked for by --sets: page_blocks, optdigits," in done.stdout
     out = data_home / "out"
     found = json.loads((out / "bt-star.json").read_text())
     verdicts = [claim["verdict"] for claim in found["claims"]]
@@ -40,7 +41,9 @@ def test_a_paper_runs_from_data_to_report_and_again_from_its_cells(data_home):
     assert len(set(verdicts)) > 1
     assert found["quick"] is True
     assert found["errors"] == []
-    assert "at most 150 per fold" in (out / "bt-star.md").read_text()
+    text = (out / "bt-star.md").read_text()
+    assert "at most 150 per fold" in text
+    assert "left out: page_blocks (not asked for by --sets)" in text
     assert "data:image/svg+xml" in (out / "bt-star.html").read_text()
     assert (out / "bt-star" / "figure-11.svg").exists()
     stored = {path: path.stat().st_mtime_ns for path in (out / "cells").iterdir()}

@@ -41,6 +41,11 @@ def test_missing_numbers_are_left_out_and_named():
     assert "left out: b is not here" in judged.why
 
 
+def test_a_number_that_is_missing_without_a_reason_is_named_by_its_side():
+    judged = near(1.0).judge([Case("a", 2.0, 2.0), Case("b", None, 2.0), Case("c", 2.0, None)])
+    assert judged.why.endswith("left out: b (not measured), c (nothing to compare it with)")
+
+
 def test_a_claim_is_not_tested_on_fewer_than_half_of_its_cases():
     missing = [Case(name, None, None, f"{name} is not here") for name in "bc"]
     judged = at_least(1.0).judge([Case("a", 2.0), *missing])

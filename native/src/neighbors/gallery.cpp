@@ -376,7 +376,8 @@ std::size_t Gallery::level_for(Row row, std::int32_t label) {
     while (level_end(last) < size()) ++last;
     if (last == 0) return 0;
     open_scratch();
-    auto& [probe, other, near, best, row_copy] = scratch_;
+    auto& [probe, other, near, best_of_level, row_copy] = scratch_;
+    NearestSet& best = best_of_level;  // clang before 16 cannot capture a structured binding
     near.reset(kNear);
     probe->open(*space_, row);
     probe->nearest(*space_, 0, size(), serials(), near, kNothingSkipped);

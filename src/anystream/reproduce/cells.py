@@ -112,15 +112,22 @@ class Results:
         Message of each cell that failed.
     reused : int
         Number of results that were on disk already.
+    left_out : mapping of str to str
+        Data sets of the paper that the run is without, with the reason.
     """
 
     values: Mapping[Any, Any]
     errors: Mapping[Any, str]
     reused: int
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def get(self, *key: Any) -> Any:
         """Return the result of a cell, or None if there is none."""
         return self.values.get(key if len(key) > 1 else key[0])
+
+    def why_missing(self, name: str) -> str:
+        """Return why the run is without a data set; "" if it is not."""
+        return f"{name} ({self.left_out[name]})" if name in self.left_out else ""
 
 
 class CellCache:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from anystream.reproduce.paper import Paper, Report, Scale
 
 CELLS = "cells"
 """Folder of the results of single cells, below the folder of the reports."""
+NOT_ASKED_FOR, NOT_THERE = "not asked for by --sets", "not in the data home"
+"""Reasons for a run without a data set."""
 
 
 def run_paper(
@@ -47,22 +49,17 @@ def run_paper(
     """
     require_matplotlib()
     facts = Facts.load(paper.name)
-    there = find_present(paper.data)
-    sources = {name: source for name, source in there.items() if scale.wants(name)}
-    missing = [_describe_missing(name) for name in paper.data if name not in there]
-    unwanted = [name for name in there if name not in sources]
-    missing += [f"not asked for: {', '.join(unwanted)}"] if unwanted else []
-    missing += [
-        f"{name}: {source} of scikit-learn instead, a part of it" for name, source in sources.items() if name != source
-    ]
-    results = run_cells(paper.plan(scale, sources), CellCache(out / CELLS), jobs=jobs, observe=observe)
+    sources = {name: source for name, source in find_present(paper.data).items() if scale.wants(name)}
+    left_out = {name: NOT_THERE if scale.wants(name) else NOT_ASKED_FOR for name in paper.data if name not in sources}
+    computed = run_cells(paper.plan(scale, sources), CellCache(out / CELLS), jobs=jobs, observe=observe)
+    results = replace(computed, left_out=left_out)
     report = Report(
         paper=paper,
         reference=facts.reference,
         quick=scale.quick,
         settings=paper.settings(scale),
         environment=describe_environment(),
-        missing=missing,
+        missing=_describe_data(left_out, sources),
         sections=paper.sections(results, scale, sources, facts),
         errors=tuple(dict.fromkeys(results.errors.values())),
     )
@@ -70,8 +67,14 @@ def run_paper(
     return report
 
 
-def _describe_missing(name: str) -> str:
-    return f"{name}: no such data set in the data home (ANYSTREAM_DATA)"
+def _describe_data(left_out: Mapping[str, str], sources: Mapping[str, str]) -> list[str]:
+    """Return one line per reason for data sets that are left out, and one per data set that stands in for another."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in left_out.items():
+        by_reason.setdefault(reason, []).append(name)
+    lines = [f"{reason}: {', '.join(names)}" for reason, names in by_reason.items()]
+    replaced = {name: source for name, source in sources.items() if name != source}
+    return lines + [f"{name}: {source} of scikit-learn instead, a part of it" for name, source in replaced.items()]
 
 
 def write_report(report: Report, out: Path) -> None:

@@ -33,7 +33,7 @@ class Case:
     other : float or None
         What the claim compares it with: the paper's number, or another measurement of this run.
     why_missing : str, default=""
-        Why a number is missing.
+        Why the data set of a case was not measured, if that is so.
     """
 
     name: str
@@ -239,5 +239,9 @@ def _is_complete(case: Case, needs_other: bool) -> bool:
 
 def _name_missing(cases: Sequence[Case]) -> str:
     """Return the reasons for missing numbers, each once; a case without a reason is named."""
-    reasons = list(dict.fromkeys(case.why_missing or f"{case.name} was not measured" for case in cases))
+    reasons = list(dict.fromkeys(case.why_missing or _describe_gap(case) for case in cases))
     return f"left out: {_list(reasons)}" if reasons else ""
+
+
+def _describe_gap(case: Case) -> str:
+    return f"{case.name} (not measured)" if case.ours is None else f"{case.name} (nothing to compare it with)"

@@ -9,7 +9,8 @@ import onnxmltools
 import onnxruntime
 import skl2onnx
 from numpy.typing import NDArray
-from onnxmltools.convert.common.data_types import FloatTensorType
+from onnxmltools.convert.common import data_types as onnxmltools_types
+from skl2onnx.common import data_types as skl2onnx_types
 from sklearn.ensemble import RandomForestClassifier
 
 from anystream.compare.candidate import RowCandidate
@@ -39,11 +40,13 @@ class OnnxCandidate(RowCandidate):
 
 def start_session(model: Any, n_features: int) -> Any:
     """Return a session that runs a fitted model with one thread."""
-    inputs = [("X", FloatTensorType([None, n_features]))]
+    shape = [None, n_features]
     if type(model).__module__.startswith("lightgbm"):
-        graph = onnxmltools.convert_lightgbm(model, initial_types=inputs, zipmap=False)
+        types = [("X", onnxmltools_types.FloatTensorType(shape))]  # each converter takes its own class only
+        graph = onnxmltools.convert_lightgbm(model, initial_types=types, zipmap=False)
     else:
-        graph = skl2onnx.convert_sklearn(model, initial_types=inputs, options={id(model): {"zipmap": False}})
+        types = [("X", skl2onnx_types.FloatTensorType(shape))]
+        graph = skl2onnx.convert_sklearn(model, initial_types=types, options={id(model): {"zipmap": False}})
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = 1, 1
     options.log_severity_level = 3  # errors only

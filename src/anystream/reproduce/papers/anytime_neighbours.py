@@ -97,6 +97,7 @@ class Curves:
     """Mean curves of a run, by set and order."""
 
     def __init__(self, results: Results) -> None:
+        self.why_missing = results.why_missing
         grouped: dict[tuple[str, str], list[Any]] = {}
         for key, value in results.values.items():
             if key[0] == "curve":
@@ -146,10 +147,6 @@ def sections(results: Results, scale: Scale, sources: Mapping[str, str], facts: 
     return [*found, _two_patterns(curves, facts), _ordering(results, facts), _properties(results, curves, facts)]
 
 
-def _missing(name: str) -> str:
-    return f"{name} is not here"
-
-
 def _figure(curves: Curves, facts: Facts, name: str) -> Section:
     orders = [*ORDERS, "best of DROP1-3"]
     shown = {order: curve for order in orders if (curve := curves.get(name, order)) is not None}
@@ -191,11 +188,11 @@ def _first_ten() -> Plot:
 
 def _jf(curves: Curves, facts: Facts) -> list[Claim]:
     ten = [
-        Case(order, curves.at("JF", order, 10), facts.value("JF", "JF", order), _missing("JF"))
+        Case(order, curves.at("JF", order, 10), facts.value("JF", "JF", order), curves.why_missing("JF"))
         for order in ("simple_rank", "random")
     ]
-    above = [Case("JF, share of the stages", curves.share_above("JF"), None, _missing("JF"))]
-    profile = [Case("JF", _profile_error(curves, "JF"), None, _missing("JF"))]
+    above = [Case("JF, share of the stages", curves.share_above("JF"), None, curves.why_missing("JF"))]
+    profile = [Case("JF", _profile_error(curves, "JF"), None, curves.why_missing("JF"))]
     return [
         Claim.of(facts, "JF ten", near(3.0), ten),
         Claim.of(facts, "JF above", at_least(95.0, unit=" % of the stages"), above),
@@ -204,7 +201,7 @@ def _jf(curves: Curves, facts: Facts) -> list[Claim]:
 
 
 def _australian(curves: Curves, facts: Facts) -> list[Claim]:
-    name, why = "australian", _missing("australian")
+    name, why = "australian", curves.why_missing("australian")
     ours, other = curves.get(name, "simple_rank"), curves.get(name, "random")
     difference = share = fall = None
     if ours is not None and other is not None:
@@ -248,7 +245,7 @@ def _log_area(curve: Mapping[str, Any]) -> float:
 
 def _to_2000(name: str) -> Callable[[Curves, Facts], list[Claim]]:
     def claims(curves: Curves, facts: Facts) -> list[Claim]:
-        cases = [Case(f"{name}, up to 2,000", curves.share_above(name, 2000), None, _missing(name))]
+        cases = [Case(f"{name}, up to 2,000", curves.share_above(name, 2000), None, curves.why_missing(name))]
         return [Claim.of(facts, name, at_least(90.0, unit=" % of the stages"), cases)]
 
     return claims
@@ -260,10 +257,10 @@ def _covtype(curves: Curves, facts: Facts) -> list[Claim]:
             "covtype",
             curves.last("covtype", "simple_rank"),
             facts.value("covtype", "covtype", "final"),
-            _missing("covtype"),
+            curves.why_missing("covtype"),
         )
     ]
-    above = [Case("covtype, share of the stages", curves.share_above("covtype"), None, _missing("covtype"))]
+    above = [Case("covtype, share of the stages", curves.share_above("covtype"), None, curves.why_missing("covtype"))]
     return [
         Claim.of(facts, "covtype final", near(3.0), final),
         Claim.of(facts, "covtype above", at_least(90.0, unit=" % of the stages"), above),
@@ -271,8 +268,14 @@ def _covtype(curves: Curves, facts: Facts) -> list[Claim]:
 
 
 def _small(curves: Curves, facts: Facts) -> list[Claim]:
-    above = [Case("ionosphere, share of the stages", curves.share_above("ionosphere"), None, _missing("ionosphere"))]
-    optimistic = [Case(name, _optimism(curves, name), None, _missing(name)) for name in ("ionosphere", "OSULeaf")]
+    above = [
+        Case(
+            "ionosphere, share of the stages", curves.share_above("ionosphere"), None, curves.why_missing("ionosphere")
+        )
+    ]
+    optimistic = [
+        Case(name, _optimism(curves, name), None, curves.why_missing(name)) for name in ("ionosphere", "OSULeaf")
+    ]
     return [
         Claim.of(facts, "small", at_least(50.0, unit=" % of the stages"), above),
         Claim.of(facts, "small training", at_least(5.0, unit=" points above the test curve on average"), optimistic),
@@ -286,9 +289,13 @@ def _optimism(curves: Curves, name: str) -> float | None:
 
 
 def _fish(curves: Curves, facts: Facts) -> list[Claim]:
-    final = [Case("Fish", curves.last("Fish", "simple_rank"), facts.value("fish", "Fish", "final"), _missing("Fish"))]
+    final = [
+        Case(
+            "Fish", curves.last("Fish", "simple_rank"), facts.value("fish", "Fish", "final"), curves.why_missing("Fish")
+        )
+    ]
     debris = [Case("fish and debris", None, None, "the images of debris are not public")]
-    above = [Case("Fish, share of the stages", curves.share_above("Fish"), None, _missing("Fish"))]
+    above = [Case("Fish, share of the stages", curves.share_above("Fish"), None, curves.why_missing("Fish"))]
     return [
         Claim.of(facts, "fish final", near(2.0), final),
         Claim.of(facts, "fish above", at_least(90.0, unit=" % of the stages"), above),
@@ -314,10 +321,13 @@ def _two_patterns(curves: Curves, facts: Facts) -> Section:
             "after 47 exemplars",
             curves.at(name, "simple_rank", 47),
             facts.value("two patterns", name, "at 47"),
-            _missing(name),
+            curves.why_missing(name),
         ),
         Case(
-            "at the end", curves.last(name, "simple_rank"), facts.value("two patterns", name, "final"), _missing(name)
+            "at the end",
+            curves.last(name, "simple_rank"),
+            facts.value("two patterns", name, "final"),
+            curves.why_missing(name),
         ),
     ]
     curve = curves.get(name, "simple_rank")
@@ -340,7 +350,7 @@ def _ordering(results: Results, facts: Facts) -> Section:
     ours = None if found is None else found["minutes"]
     printed = facts.value("ordering", "covtype", "minutes")
     rows = [["covtype, 11,340 records", f"{printed}", "-" if ours is None else f"{ours:.3f}"]]
-    case = Case("covtype", ours, printed, _missing("covtype"))
+    case = Case("covtype", ours, printed, results.why_missing("covtype"))
     return Section(
         "Section 5: time of the ordering",
         "Processor time of SimpleRank, one thread. The paper's machine is another one; without its cache the paper "
@@ -366,7 +376,7 @@ def _properties(results: Results, curves: Curves, facts: Facts) -> Section:
         curve, preempt = curves.get(name, "simple_rank"), results.get("preempt", name)
         if curve is None or preempt is None:
             for cases in columns.values():
-                cases.append(Case(name, None, None, _missing(name)))
+                cases.append(Case(name, None, None, results.why_missing(name)))
             continue
         setup = 100.0 * preempt["setup"] / curve["n_train"] if preempt["labels_at_0"] == 1.0 else 100.0
         fall = float(np.max(np.maximum.accumulate(curve["accuracy"]) - curve["accuracy"]))

@@ -136,10 +136,6 @@ def sections(results: Results, scale: Scale, sources: Mapping[str, str], facts: 
     return [_curves(measured, facts), _areas(measured, facts), _descents(measured, facts), _variances(measured, facts)]
 
 
-def _missing(name: str) -> str:
-    return f"{name} is not here"
-
-
 def _line(curve: AnytimeCurve) -> tuple[list[float], list[float]]:
     return [float(s) for s in curve.stages], [100 * float(a) for a in curve.accuracy]
 
@@ -157,7 +153,7 @@ def _curves(measured: Measured, facts: Facts) -> Section:
         for name in ("pendigits", "letter")
         for load in (*LOADS, DEFAULT)
     ]
-    pen, letter = _missing("pendigits"), _missing("letter")
+    pen, letter = measured.results.why_missing("pendigits"), measured.results.why_missing("letter")
     gain = _smallest_gain(measured, "pendigits", "EMTopDown", "Iterative")
     most = _largest_gain(measured, "letter", "EMTopDown", "Iterative")
     worst = [
@@ -227,7 +223,7 @@ def _curves(measured: Measured, facts: Facts) -> Section:
 def _compare(measured: Measured, name: str, loads: tuple[str, str], nodes: tuple[int, int], label: str) -> Case:
     """Return the case that compares the mean accuracy of two bulk loads over a span of nodes."""
     first, second = (measured.span(name, load, *nodes) for load in loads)
-    return Case(label, first, second, _missing(name))
+    return Case(label, first, second, measured.results.why_missing(name))
 
 
 def _late_gain(case: Case) -> bool:
@@ -268,7 +264,12 @@ def _areas(measured: Measured, facts: Facts) -> Section:
 
     def against(load: str, others: Sequence[str], sets: Sequence[str] = AREA_SETS) -> list[Case]:
         return [
-            Case(f"{name}: {load} against {other}", areas[name, load], areas[name, other], _missing(name))
+            Case(
+                f"{name}: {load} against {other}",
+                areas[name, load],
+                areas[name, other],
+                measured.results.why_missing(name),
+            )
             for name in sets
             for other in others
         ]
@@ -283,12 +284,17 @@ def _areas(measured: Measured, facts: Facts) -> Section:
             "letter: z-curve against Goldberger",
             areas["letter", "z-curve"],
             areas["letter", "Goldberger"],
-            _missing("letter"),
+            measured.results.why_missing("letter"),
         )
     ]
     between = against("STR", ("Hilbert", "z-curve"))
     not_beaten = [
-        Case(f"{name}: Iterative against STR", areas[name, "Iterative"], areas[name, "STR"], _missing(name))
+        Case(
+            f"{name}: Iterative against STR",
+            areas[name, "Iterative"],
+            areas[name, "STR"],
+            measured.results.why_missing(name),
+        )
         for name in AREA_SETS
     ]
     groups = {name: {load: areas[name, load] for load in (*LOADS, DEFAULT)} for name in present}
@@ -332,10 +338,10 @@ def _descents(measured: Measured, facts: Facts) -> Section:
                     f"{name}: {load}",
                     None if glo is None else 100 * glo.area,
                     None if bft is None else 100 * bft.area,
-                    _missing(name),
+                    measured.results.why_missing(name),
                 )
             )
-            oscillates.append(Case(f"{name}: {load}", swings["glo"], swings["bft"], _missing(name)))
+            oscillates.append(Case(f"{name}: {load}", swings["glo"], swings["bft"], measured.results.why_missing(name)))
         if lines:
             panels.append(Lines(name, lines, "nodes", "accuracy, %"))
     twice = Rule("the oscillation of global best is at least twice that of breadth first", _is_twice)
@@ -382,14 +388,27 @@ def _variances(measured: Measured, facts: Facts) -> Section:
         return None if not levels else float(len(levels))
 
     smaller = [
-        Case(f"{name}, level 1: {load}", lowest(name, load), lowest(name, "Iterative"), _missing(name))
+        Case(
+            f"{name}, level 1: {load}",
+            lowest(name, load),
+            lowest(name, "Iterative"),
+            measured.results.why_missing(name),
+        )
         for name in AREA_SETS
         for load in ("EMTopDown", "Hilbert")
     ]
     goldberger = [
-        Case("letter, level 1", lowest("letter", "Goldberger"), lowest("letter", "Iterative"), _missing("letter"))
+        Case(
+            "letter, level 1",
+            lowest("letter", "Goldberger"),
+            lowest("letter", "Iterative"),
+            measured.results.why_missing("letter"),
+        )
     ]
-    heights = [Case(name, height(name, "EMTopDown"), height(name, "Hilbert"), _missing(name)) for name in AREA_SETS]
+    heights = [
+        Case(name, height(name, "EMTopDown"), height(name, "Hilbert"), measured.results.why_missing(name))
+        for name in AREA_SETS
+    ]
     ratio = [
         Case(case.name, None if case.ours is None or not case.other else case.ours / case.other, None, case.why_missing)
         for case in heights

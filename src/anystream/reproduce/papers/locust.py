@@ -93,10 +93,6 @@ def sections(results: Results, scale: Scale, sources: Mapping[str, str], facts: 
     ]
 
 
-def _missing(name: str) -> str:
-    return f"{NAMES[name]} is not here"
-
-
 def _equal_time(results: Results, facts: Facts, names: Sequence[str]) -> Section:
     rows, panels = [], []
     cases = {model: [] for model in ("published, sqrt", "default")}  # type: dict[str, list[Case]]
@@ -116,7 +112,7 @@ def _equal_time(results: Results, facts: Facts, names: Sequence[str]) -> Section
         if lines:
             panels.append(Lines(NAMES[name], lines, "points of the stream", "accuracy, %"))
     for model, of in cases.items():
-        of += [Case(NAMES[name], None, None, _missing(name)) for name in SETS if name not in names]
+        of += [Case(NAMES[name], None, None, results.why_missing(name)) for name in SETS if name not in names]
         cases[model] = of
     text = (
         "Accuracy along the stream at the same processor time per record: the number of samples is the largest whose "
@@ -145,8 +141,8 @@ def _rates(results: Results, facts: Facts, names: Sequence[str]) -> Section:
         shown = [printed["clusters"], rival, printed["locust"], ours, default]
         rows.append([NAMES[name], *("-" if value is None else f"{value:,.0f}" for value in shown)])
         if name in SETS:
-            faster.append(Case(NAMES[name], ours, rival, _missing(name)))
-            absolute.append(Case(NAMES[name], ours, printed["locust"], _missing(name)))
+            faster.append(Case(NAMES[name], ours, rival, results.why_missing(name)))
+            absolute.append(Case(NAMES[name], ours, printed["locust"], results.why_missing(name)))
     header = ("points per second", "micro-clusters, paper", "here", "LOCUST, paper", "here, published", "here, default")
     return Section(
         "Table I: learning rates",
@@ -181,7 +177,7 @@ def _samples(results: Results, facts: Facts, names: Sequence[str]) -> Section:
         found = means.get((kdd, f"published, {bias}"))
         return None if found is None else found[n]
 
-    three, why = ("unbiased", "sqrt", "proportional"), _missing(kdd)
+    three, why = ("unbiased", "sqrt", "proportional"), results.why_missing(kdd)
     rises = [Case(f"{bias}: 100 samples against 1", value(bias, 100), value(bias, 1), why) for bias in three]
     levels = [Case(bias, _share_before_ten(means.get((kdd, f"published, {bias}"))), None, why) for bias in three]
     few = [
@@ -311,8 +307,8 @@ def _under_load(results: Results, facts: Facts, names: Sequence[str]) -> Section
             panels.append(Lines(f"{NAMES[name]}, workload {workload}", lines, "s", "accuracy, %"))
     for name in SETS:
         if name not in names:
-            close.append(Case(NAMES[name], None, None, _missing(name)))
-            uniform.append(Case(NAMES[name], None, None, _missing(name)))
+            close.append(Case(NAMES[name], None, None, results.why_missing(name)))
+            uniform.append(Case(NAMES[name], None, None, results.why_missing(name)))
     return Section(
         "Figure 5: accuracy under load",
         "Accuracy on the 5000 records that arrived last before each mark, beside that of 1000 samples for each record.",

@@ -18,7 +18,6 @@ from anystream.reproduce.papers.bt_star.measured import (
     mean_gain,
     measure,
     to_line,
-    why_missing,
 )
 from anystream.reproduce.papers.bt_star.plan import ALL_REFINEMENTS, BASELINES, MEASURES, SETS
 from anystream.reproduce.verdicts import Case, CountRule, Rule, at_least, higher
@@ -45,7 +44,7 @@ def show_combined(measured: Measured, facts: Facts) -> Section:
         f"{name}", {k: to_line(c) for k, c in found.items()}, "refinements", "accuracy, %", dashed=("our default",)
     )
     is_letter = name == "letter"
-    reason = "letter is not here"
+    reason = measured.results.why_missing("letter")
 
     def value(label: str, key: str) -> float | None:
         return measure(found[label])[key] if is_letter and label in found else None
@@ -86,7 +85,7 @@ def show_absolute(measured: Measured, facts: Facts) -> Section:
         r, em, star = (values[label] for label in ("R", "EM", "BT*"))
         for key in MEASURES:
             gain = None if r is None or em is None or star is None else star[key] - max(r[key], em[key])
-            cases.append(Case(f"{name} {key}", gain, None, why_missing(name)))
+            cases.append(Case(f"{name} {key}", gain, None, measured.results.why_missing(name)))
     default = _count_default(measured)
     rule = CountRule("a measure of BT* is above both baselines", is_gain, (27, 30), needs_other=False)
     return Section(
@@ -120,7 +119,12 @@ def show_curves(measured: Measured, facts: Facts) -> Section:
     panels = [Lines("BT* as published", lines, "refinements", "accuracy, %")]
     panels.append(Lines("our default", defaults, "refinements", "accuracy, %"))
     monotone = [
-        Case(name, None if (curve := measured.curve(name, "BT*")) is None else 100 * curve.mon, None, why_missing(name))
+        Case(
+            name,
+            None if (curve := measured.curve(name, "BT*")) is None else 100 * curve.mon,
+            None,
+            measured.results.why_missing(name),
+        )
         for name in SETS
     ]
     means: dict[str, dict[str, float]] = {}
@@ -171,7 +175,7 @@ def show_ultimate(measured: Measured, facts: Facts) -> Section:
     for name in ALL_REFINEMENTS:
         found = [measured.results.get("all", name, number) for number in measured.numbers]
         if any(each is None for each in found):
-            cases.append(Case(name, None, None, why_missing(name)))
+            cases.append(Case(name, None, None, measured.results.why_missing(name)))
             continue
         grid = sorted({stage for each in found for stage in each["stages"]})
         curves = [AnytimeCurve(each["stages"], each["accuracy"], 1) for each in found]

@@ -63,11 +63,6 @@ def measure(curve: AnytimeCurve) -> dict[str, float]:
     }
 
 
-def why_missing(name: str) -> str:
-    """Return why a data set has no numbers."""
-    return f"{name} has no numbers here or in the paper"
-
-
 def mean_gain(gains: Mapping[str, Mapping[str, float] | None]) -> dict[str, float] | None:
     """Return the mean of the differences over the data sets that have them."""
     found = [gain for gain in gains.values() if gain is not None]

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from anystream.reproduce.facts import Facts
 from anystream.reproduce.paper import Claim, Section, Table
-from anystream.reproduce.papers.bt_star.measured import Measured, why_missing
+from anystream.reproduce.papers.bt_star.measured import Measured
 from anystream.reproduce.papers.bt_star.plan import ALL_REFINEMENTS, SETS, STEP_GRID
 from anystream.reproduce.verdicts import Case, Rule, at_least, at_most
 
@@ -21,22 +21,32 @@ def show_scalability(measured: Measured, facts: Facts) -> Section:
         }
 
     def compare(rest: str) -> list[Case]:
-        return [Case(name, found[rest], found["all"], why_missing(name)) for name, found in partial.items()]
+        return [
+            Case(name, found[rest], found["all"], measured.results.why_missing(name)) for name, found in partial.items()
+        ]
 
     times = {name: measured.results.get("time", name) for name in SETS}
     at_200 = {name: None if t is None else t["us"][2] for name, t in times.items()}
     speed = [
-        Case(name, at_200.get(name), facts.value("scalability", name, "us"), why_missing(name))
+        Case(name, at_200.get(name), facts.value("scalability", name, "us"), measured.results.why_missing(name))
         for name in ("gender", "pendigits")
     ]
     growth = [
-        Case(name, None if t is None or t["us"][1] <= 0 else t["us"][3] / t["us"][1], None, why_missing(name))
+        Case(
+            name,
+            None if t is None or t["us"][1] <= 0 else t["us"][3] / t["us"][1],
+            None,
+            measured.results.why_missing(name),
+        )
         for name, t in times.items()
     ]
     storage = {name: measured.results.get("storage", name) for name in SETS}
     stored = [
         Case(
-            name, None if s is None else _not_held(s["same"], s["held_bytes"] / s["all_bytes"]), None, why_missing(name)
+            name,
+            None if s is None else _not_held(s["same"], s["held_bytes"] / s["all_bytes"]),
+            None,
+            measured.results.why_missing(name),
         )
         for name, s in storage.items()
     ]

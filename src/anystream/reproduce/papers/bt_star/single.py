@@ -14,7 +14,6 @@ from anystream.reproduce.papers.bt_star.measured import (
     is_gain,
     mean_gain,
     to_line,
-    why_missing,
 )
 from anystream.reproduce.papers.bt_star.plan import BASELINES, MEASURES, SETS
 from anystream.reproduce.verdicts import Case, CountRule, at_least, at_most, higher, near, same_direction
@@ -40,7 +39,7 @@ def show_differences(measured: Measured, facts: Facts, table: str, method: str) 
                 f"{name} {key}",
                 None if (gain := gains[name]) is None else gain[key],
                 facts.value(table, name, f"{baseline} {method} {key}"),
-                why_missing(name),
+                measured.results.why_missing(name),
             )
             for name in SETS
             for key in MEASURES
@@ -69,7 +68,12 @@ def _text_claims(measured: Measured, facts: Facts, method: str) -> list[Claim]:
 
     def per_set(baselines: Sequence[str], keys: Sequence[str]) -> list[Case]:
         return [
-            Case(f"{b} {name} {key}", None if (gain := gains[b, name]) is None else gain[key], None, why_missing(name))
+            Case(
+                f"{b} {name} {key}",
+                None if (gain := gains[b, name]) is None else gain[key],
+                None,
+                measured.results.why_missing(name),
+            )
             for b in baselines
             for name in SETS
             for key in keys
@@ -86,6 +90,7 @@ def _text_claims(measured: Measured, facts: Facts, method: str) -> list[Claim]:
             Case(
                 f"{b} {name}",
                 None if (best := measured.best(name, f"{b} BW")) is None else float(best[0].endswith("f0.05")),
+                why_missing=measured.results.why_missing(name),
             )
             for b in BASELINES
             for name in SETS
@@ -159,12 +164,19 @@ def show_static(measured: Measured, facts: Facts) -> Section:
 
     def cases(choose: Any) -> list[Case]:
         return [
-            Case(name, None if None in gain.values() else choose(gain.values()), None, why_missing(name))
+            Case(
+                name, None if None in gain.values() else choose(gain.values()), None, measured.results.why_missing(name)
+            )
             for name, gain in gains.items()
         ]
 
     vowel = [
-        Case(f"vowel, {n} components", gain, facts.value("figure 7 left", "vowel", n), why_missing("vowel"))
+        Case(
+            f"vowel, {n} components",
+            gain,
+            facts.value("figure 7 left", "vowel", n),
+            measured.results.why_missing("vowel"),
+        )
         for n, gain in gains["vowel"].items()
     ]
     one = CountRule("the gain is above 0 for one of them", is_gain, (8, 10), needs_other=False)
