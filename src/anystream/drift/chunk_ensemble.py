@@ -28,7 +28,8 @@ class ChunkEnsemble(SaveableMetaClassifier, abstract=True):
     a chunk that is at least half full, and learns it at once.
 
     The work of a chunk consists of steps, such as training one member. They are taken while the next `train_within`
-    records arrive, and what they give is used from then on; the default 0 takes all of them at once.
+    records arrive, and what they give is used from then on; the default 0 takes all of them at once. The first chunk is
+    learned at once in any case, since there is nothing else to answer with.
 
     Members never change once they are trained, and everything else is replaced rather than changed. So if training a
     member fails, the model is as before the call: the records of earlier calls still wait for their chunk to fill, and
@@ -89,7 +90,7 @@ class ChunkEnsemble(SaveableMetaClassifier, abstract=True):
             self._work_on_chunk()
             if self._pending.n_records >= self.chunk_size:
                 self._close_chunk(n_classes)
-        if self.n_chunks_ == 0 and self._chunk is None:
+        if self.n_chunks_ == 0:
             self._update_provisional(n_classes)
 
     def _close_chunk(self, n_classes: int) -> None:
@@ -102,7 +103,7 @@ class ChunkEnsemble(SaveableMetaClassifier, abstract=True):
         if self._chunk is None:
             return
         n_pending = self._pending.n_records
-        if n_pending >= self.train_within:
+        if n_pending >= self.train_within or self.n_chunks_ == 0:  # the first chunk: nothing else could answer
             self.finish_chunk()
             return
         steps = self.chunk_steps(self._chunk)

@@ -39,6 +39,7 @@ class SEAEnsemble(ChunkEnsemble):
     train_within : int, default=0
         Records over which the work of a full chunk is spread; its member is used after that many. A chunk takes
         a few milliseconds, which a call of `learn_one` that does all of it at once waits for; at most `chunk_size`.
+        The first chunk is learned at once.
     random_state : int, RandomState or None, default=0
         Seeds members whose own `random_state` or `seed` is None.
 

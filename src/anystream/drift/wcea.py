@@ -47,6 +47,7 @@ class WCEA(MergeableMixin, ChunkEnsemble):
     train_within : int, default=0
         Records over which the work of a full chunk is spread; its member is used after that many. A chunk takes
         tens of milliseconds, which a call of `learn_one` that does all of it at once waits for; at most `chunk_size`.
+        The first chunk is learned at once.
     folds : int, default=5
         Folds of the cross-validation that gives the weight of the newest member, which was trained on its own chunk.
     budget : int, default=200
