@@ -12,7 +12,7 @@ from brokers.kills import send_slowly
 from brokers.outside import make_record, wait_until
 from brokers.program import finish, fork, start
 
-N, PER_S = 2_000, 200
+N, PER_S = 3_000, 150  # 20 s, in which slow machines start two workers as well
 OPTIONS = {
     "kafka": {"session_timeout": "6s", "consumer": "c", "idle": "8s"},  # a worker has its partitions back at once
     "redis": {"claim_after": "2s", "idle": "5s"},  # the messages of a dead worker go to others
