@@ -51,7 +51,7 @@ def finish_records(source, stream, records):
     source.acknowledge_records(np.array(list(records.values()), dtype=np.int64))
 
 
-def take_and_finish(sources, stream, out, n, timeout_s=120.0, reports=()):
+def take_and_finish(sources, stream, out, n, timeout_s=60.0, reports=()):
     """Let sources answer what they take until a reader of committed messages finds n answers."""
     until = time.monotonic() + timeout_s
     while len(found := keys(out, stream)) < n:
