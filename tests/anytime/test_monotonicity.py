@@ -2,7 +2,8 @@
 
 mon is 1 minus the mean, over the steps, of how far the accuracy lies below its highest value until then. A record
 that is lost after the best step and not found again costs 0.00056 where each of the 1,797 records is tested once, so
-two of them decide between 0.999 and less. The curves are therefore means over three divisions into four folds.
+two of them decide between 0.999 and less. The curves are therefore means over three divisions into four folds; one
+division alone has a bound, too, which is lower for some.
 """
 
 import pytest
@@ -24,6 +25,7 @@ from anystream.drift import WCEA
 from anystream.subspace import BlockLocustClassifier
 
 BOUND = 0.999
+OF_ONE_DIVISION = {"ENS as printed": 0.9985, "LOCUST": 0.9975, "micro-clusters": 0.996, "forest": 0.998}
 TREES = {"metric": None, "root_model": None, "n_jobs": 1}
 RAW = {"calibrate": False, "n_jobs": 1}  # calibration leaves labels as they are and takes most of the time of a fit
 CASES = {
@@ -47,20 +49,22 @@ SLOW_CASES = {
 }
 
 
-def mean_curve(make):
+def find_curves(make, seed):
+    """The curves of the four folds of one division."""
     X, y = load_digits(return_X_y=True)
-    divisions = [StratifiedKFold(4, shuffle=True, random_state=seed).split(X, y) for seed in range(3)]
-    curves = [
-        anytime_curve(make().fit(X[train], y[train]), X[test], y[test], stages=range(201))
-        for folds in divisions
-        for train, test in folds
-    ]
-    return AnytimeCurve.mean(curves)
+    folds = StratifiedKFold(4, shuffle=True, random_state=seed).split(X, y)
+    return [anytime_curve(make().fit(X[train], y[train]), X[test], y[test], stages=range(201)) for train, test in folds]
+
+
+def mean_curve(make):
+    return AnytimeCurve.mean([curve for seed in range(3) for curve in find_curves(make, seed)])
 
 
 @pytest.mark.parametrize("case", [*CASES, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW_CASES)])
 def test_the_monotonicity_is_at_least_its_bound(case):
-    assert mean_curve((CASES | SLOW_CASES)[case]).mon >= BOUND
+    divisions = [find_curves((CASES | SLOW_CASES)[case], seed) for seed in range(3)]
+    assert AnytimeCurve.mean([curve for curves in divisions for curve in curves]).mon >= BOUND
+    assert AnytimeCurve.mean(divisions[1]).mon >= OF_ONE_DIVISION.get(case, BOUND)
 
 
 def test_the_mixture_of_the_baseline_falls():
