@@ -106,10 +106,9 @@ bool Clusters::learns_in_place(std::span<const double> values, std::span<const s
 void Clusters::reserve(std::span<const double>, std::span<const std::int32_t> labels, std::size_t) {
     const std::size_t points = labels.size();
     const std::size_t created = std::min(points, settings_.clusters - std::min(settings_.clusters, clusters_.size()));
-    if (spare_.size() > created) spare_.resize(created);
-    spare_.reserve(created);
-    while (spare_.size() < created) spare_.push_back(make_cluster());
     reserve_doubling(clusters_, clusters_.size() + created);
+    for (auto* each : {&cluster_observed_, &cluster_mean_, &cluster_scatter_})
+        reserve_doubling(*each, (clusters_.size() + created) * dimensions_);
     reserve_doubling(class_of_, clusters_.size() + created);
     reserve_doubling(centroid_, (clusters_.size() + created) * stride());
     reserve_doubling(held_value_, held_value_.size() + points * dimensions_);
@@ -163,15 +162,17 @@ void Clusters::rescale() {
 /// Writes the standardised centroid of cluster i.
 void Clusters::place(std::size_t i) {
     float* out = centroid_.data() + i * stride();
-    const Cluster& cluster = clusters_[i];
+    const double *observed = cluster_observed_.data() + i * dimensions_, *mean = cluster_mean_.data() + i * dimensions_;
     for (std::size_t j = 0; j < dimensions_; ++j)
-        out[j] = cluster.observed[j] > 0.0 ? static_cast<float>((cluster.mean[j] - shift_[j]) * scale_[j]) : kNaN;
+        out[j] = observed[j] > 0.0 ? static_cast<float>((mean[j] - shift_[j]) * scale_[j]) : kNaN;
 }
 
-double Clusters::deviation(const Cluster& cluster) const {
+double Clusters::deviation(std::size_t i) const {
+    const double* observed = cluster_observed_.data() + i * dimensions_;
+    const double* scatter = cluster_scatter_.data() + i * dimensions_;
     double sum = 0.0;
     for (std::size_t j = 0; j < dimensions_; ++j)
-        if (cluster.observed[j] > 0.0) sum += cluster.scatter[j] / cluster.observed[j] * scale_[j] * scale_[j];
+        if (observed[j] > 0.0) sum += scatter[j] / observed[j] * scale_[j] * scale_[j];
     return std::sqrt(sum);
 }
 
@@ -197,7 +198,7 @@ std::size_t Clusters::absorbing(const float* row, std::int32_t point_class) cons
         if (d < shortest) shortest = d, nearest = i;
     }
     if (nearest == none) return none;
-    double reach = settings_.boundary * deviation(clusters_[nearest]);
+    double reach = settings_.boundary * deviation(nearest);
     if (clusters_[nearest].count < 2.0) {  // a single point reaches as far as the next cluster of its class
         float next = std::numeric_limits<float>::infinity();
         for (std::size_t i = 0; i < clusters_.size(); ++i)
@@ -209,44 +210,32 @@ std::size_t Clusters::absorbing(const float* row, std::int32_t point_class) cons
     return static_cast<double>(shortest) <= reach * reach ? nearest : none;
 }
 
-Cluster Clusters::make_cluster() const {
-    Cluster cluster;
-    cluster.observed.resize(dimensions_);
-    cluster.mean.resize(dimensions_);
-    cluster.scatter.resize(dimensions_);
-    return cluster;
-}
-
 void Clusters::absorb(std::size_t i, const double* x, std::int64_t time) {
     Cluster& cluster = clusters_[i];
     cluster.count += 1.0;
     const double t = static_cast<double>(time) - cluster.time_mean;
     cluster.time_mean += t / cluster.count;
     cluster.time_scatter += t * (static_cast<double>(time) - cluster.time_mean);
+    double *observed = cluster_observed_.data() + i * dimensions_, *mean = cluster_mean_.data() + i * dimensions_;
+    double* scatter = cluster_scatter_.data() + i * dimensions_;
     for (std::size_t j = 0; j < dimensions_; ++j) {
         if (x[j] != x[j]) continue;
-        cluster.observed[j] += 1.0;
-        const double difference = x[j] - cluster.mean[j];
-        cluster.mean[j] += difference / cluster.observed[j];
-        cluster.scatter[j] += difference * (x[j] - cluster.mean[j]);
+        observed[j] += 1.0;
+        const double difference = x[j] - mean[j];
+        mean[j] += difference / observed[j];
+        scatter[j] += difference * (x[j] - mean[j]);
     }
     place(i);
 }
 
 void Clusters::create(const double* x, std::int32_t point_class, std::int64_t time) {
     if (clusters_.size() >= settings_.clusters) free_cluster();
-    if (spare_.empty()) spare_.push_back(make_cluster());
-    Cluster cluster = std::move(spare_.back());
-    spare_.pop_back();
-    cluster.id = next_id_++;
-    cluster.point_class = point_class;
-    cluster.count = 1.0;
-    cluster.time_mean = static_cast<double>(time);
+    clusters_.push_back({next_id_++, point_class, 1.0, static_cast<double>(time), 0.0});
     for (std::size_t j = 0; j < dimensions_; ++j) {
-        cluster.observed[j] = x[j] == x[j] ? 1.0 : 0.0;
-        cluster.mean[j] = x[j] == x[j] ? x[j] : 0.0;
+        cluster_observed_.push_back(x[j] == x[j] ? 1.0 : 0.0);
+        cluster_mean_.push_back(x[j] == x[j] ? x[j] : 0.0);
+        cluster_scatter_.push_back(0.0);
     }
-    clusters_.push_back(std::move(cluster));
     class_of_.push_back(point_class);
     centroid_.resize(clusters_.size() * stride(), kNaN);
     place(clusters_.size() - 1);
@@ -282,22 +271,19 @@ void Clusters::join_closest(std::size_t how_many) {
         float distance;
         std::size_t a, b;
     };
-    std::vector<Pair> pairs;
-    const auto distance = kernels().squared_distance;
-    const std::size_t none = clusters_.size();
-    std::vector<std::size_t> next(none, none);  // the next cluster of the same class
-    std::unordered_map<std::int32_t, std::size_t> first;
-    for (std::size_t a = none; a-- > 0;) {
-        const auto [found, added] = first.try_emplace(class_of_[a], a);
-        if (!added) next[a] = std::exchange(found->second, a);
-    }
-    for (std::size_t a = 0; a < none; ++a) {
-        Pair best{std::numeric_limits<float>::infinity(), a, a};
-        for (std::size_t b = next[a]; b < none; b = next[b]) {
-            const float d = distance(centroid_.data() + a * stride(), centroid_.data() + b * stride(), stride());
-            if (d < best.distance) best = {d, a, b};
-        }
-        if (best.b != a) pairs.push_back(best);
+    std::vector<Pair> pairs;  // each cluster and the closest of those of its class behind it
+    std::vector<std::size_t> by_class(clusters_.size());
+    std::iota(by_class.begin(), by_class.end(), std::size_t{0});
+    std::ranges::stable_sort(by_class, {}, [&](std::size_t i) { return class_of_[i]; });
+    std::vector<float> rows(centroid_.size());
+    for (std::size_t p = 0; p < by_class.size(); ++p)
+        std::copy_n(centroid_.data() + by_class[p] * stride(), stride(), rows.data() + p * stride());
+    for (std::size_t p = 0, end = 0; p < by_class.size(); ++p) {
+        const std::size_t a = by_class[p];
+        while (end < by_class.size() && class_of_[by_class[end]] == class_of_[a]) ++end;
+        const float *row = rows.data() + p * stride(), *behind = row + stride();
+        const auto [b, d] = kernels().nearest(row, behind, end - p - 1, stride());
+        if (b < end - p - 1) pairs.push_back({d, a, by_class[p + 1 + b]});
     }
     std::vector<bool> leaves(clusters_.size(), false), taken(clusters_.size(), false);
     if (pairs.empty()) {
@@ -307,7 +293,7 @@ void Clusters::join_closest(std::size_t how_many) {
         leaves[oldest] = true;
         departed_.emplace_back(clusters_[oldest].id, -1);
     }
-    std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& x, const Pair& y) { return x.distance < y.distance; });
+    std::ranges::sort(pairs, {}, [](const Pair& pair) { return std::pair(pair.distance, pair.a); });
     std::size_t joined = 0;
     for (const auto& [d, a, b] : pairs) {
         if (taken[a] || taken[b]) continue;
@@ -326,32 +312,37 @@ void Clusters::join(std::size_t into, std::size_t from) {
     a.time_mean += t * b.count / n;
     a.count = n;
     for (std::size_t j = 0; j < dimensions_; ++j) {
-        const double both = a.observed[j] + b.observed[j];
+        const std::size_t at = into * dimensions_ + j, other = from * dimensions_ + j;
+        const double both = cluster_observed_[at] + cluster_observed_[other];
         if (both == 0.0) continue;
-        const double difference = b.mean[j] - a.mean[j];
-        a.scatter[j] += b.scatter[j] + difference * difference * a.observed[j] * b.observed[j] / both;
-        a.mean[j] += difference * b.observed[j] / both;
-        a.observed[j] = both;
+        const double difference = cluster_mean_[other] - cluster_mean_[at];
+        cluster_scatter_[at] +=
+            cluster_scatter_[other] + difference * difference * cluster_observed_[at] * cluster_observed_[other] / both;
+        cluster_mean_[at] += difference * cluster_observed_[other] / both;
+        cluster_observed_[at] = both;
     }
     departed_.emplace_back(b.id, a.id);
     place(into);
 }
 
+namespace {
+
+/// Removes the rows of a table whose clusters leave.
+template <typename Value>
+void keep_rows(std::vector<Value>& table, std::size_t width, const std::vector<bool>& leaves) {
+    auto kept = table.begin();
+    for (std::size_t i = 0; i < leaves.size(); ++i)
+        if (!leaves[i]) kept = std::copy_n(table.begin() + static_cast<std::ptrdiff_t>(i * width), width, kept);
+    table.erase(kept, table.end());
+}
+
+}  // namespace
+
 void Clusters::remove(const std::vector<bool>& leaves) {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < leaves.size(); ++i) {
-        if (leaves[i]) continue;
-        if (kept != i) {
-            clusters_[kept] = std::move(clusters_[i]);
-            class_of_[kept] = class_of_[i];
-            std::copy_n(centroid_.begin() + static_cast<std::ptrdiff_t>(i * stride()), stride(),
-                        centroid_.begin() + static_cast<std::ptrdiff_t>(kept * stride()));
-        }
-        ++kept;
-    }
-    clusters_.resize(kept);
-    class_of_.resize(kept);
-    centroid_.resize(kept * stride());
+    keep_rows(clusters_, 1, leaves);
+    keep_rows(class_of_, 1, leaves);
+    keep_rows(centroid_, stride(), leaves);
+    for (auto* each : {&cluster_observed_, &cluster_mean_, &cluster_scatter_}) keep_rows(*each, dimensions_, leaves);
 }
 
 // -- time -----------------------------------------------------------------------------------------------------------
@@ -359,12 +350,12 @@ void Clusters::remove(const std::vector<bool>& leaves) {
 void Clusters::take_snapshot() {
     settle_past();
     Snapshot snapshot{seen_, {}, {}};
-    std::vector<PastCluster> past;
+    PastClusters past{{}, cluster_observed_, cluster_mean_};
     for (const Cluster& cluster : clusters_) {
         snapshot.id.push_back(cluster.id);
-        past.push_back({cluster.count, cluster.observed, cluster.mean});
+        past.count.push_back(cluster.count);
     }
-    snapshot.clusters = std::make_shared<const std::vector<PastCluster>>(std::move(past));
+    snapshot.clusters = std::make_shared<const PastClusters>(std::move(past));
     snapshots_.push_back(std::move(snapshot));
     thin_snapshots();
 }
@@ -398,7 +389,6 @@ void Clusters::begin_choice() {
     settle_past();
     auto then = std::make_shared<Clusters>(*this);
     then->horizon_.clear();
-    then->spare_.clear();
     choice_.emplace(std::move(then), due_);
     choice_at_ = seen_;
     due_ = held_class_.size();
@@ -439,31 +429,31 @@ void Clusters::learn_oldest_held() {
 Horizon Clusters::since(const Snapshot* snapshot) const {
     std::unordered_map<std::int64_t, std::size_t> place_of;
     std::vector<double> count(clusters_.size());
-    std::vector<std::vector<double>> mass(clusters_.size());  // observed and sums, if they differ from the cluster's
+    std::vector<bool> reduced(clusters_.size());                        // by points before the snapshot
+    std::vector<double> left(snapshot ? 2 * cluster_mean_.size() : 0);  // of reduced ones: observed, sums
     std::unordered_map<std::int64_t, std::int64_t> heir(departed_.begin(), departed_.end());
     for (std::size_t i = 0; i < clusters_.size(); ++i) {
         count[i] = clusters_[i].count;
         place_of.emplace(clusters_[i].id, i);
     }
     for (std::size_t p = 0; snapshot != nullptr && p < snapshot->size(); ++p) {
-        const PastCluster& past = (*snapshot->clusters)[p];
         std::int64_t id = snapshot->id[p];
         for (auto found = heir.find(id); found != heir.end(); found = heir.find(id)) id = found->second;
         const auto found = place_of.find(id);
         if (found == place_of.end()) continue;
-        const Cluster& now = clusters_[found->second];
-        auto& rest = mass[found->second];
-        if (rest.empty()) {
-            rest.resize(2 * dimensions_);
-            for (std::size_t j = 0; j < dimensions_; ++j) {
-                rest[j] = now.observed[j];
-                rest[dimensions_ + j] = now.observed[j] * now.mean[j];
-            }
+        const std::size_t i = found->second;
+        double *observed = left.data() + 2 * i * dimensions_, *sum = observed + dimensions_;
+        for (std::size_t j = 0; !reduced[i] && j < dimensions_; ++j) {
+            observed[j] = cluster_observed_[i * dimensions_ + j];
+            sum[j] = observed[j] * cluster_mean_[i * dimensions_ + j];
         }
-        count[found->second] -= past.count;
+        reduced[i] = true;
+        count[i] -= snapshot->clusters->count[p];
+        const double* past_observed = snapshot->clusters->observed.data() + p * dimensions_;
+        const double* past_mean = snapshot->clusters->mean.data() + p * dimensions_;
         for (std::size_t j = 0; j < dimensions_; ++j) {
-            rest[j] -= past.observed[j];
-            rest[dimensions_ + j] -= past.observed[j] * past.mean[j];
+            observed[j] -= past_observed[j];
+            sum[j] -= past_observed[j] * past_mean[j];
         }
     }
     std::vector<std::size_t> order;
@@ -492,15 +482,15 @@ Horizon Clusters::since(const Snapshot* snapshot) const {
     horizon.centroid.assign(order.size() * stride(), kNaN);
     std::size_t known = 0;
     for (std::size_t k = 0; k < order.size(); ++k) {
-        const Cluster& cluster = clusters_[order[k]];
-        const auto& rest = mass[order[k]];
+        const std::size_t i = order[k];
+        const double* rest = left.data() + 2 * i * dimensions_;
         for (std::size_t j = 0; j < dimensions_; ++j) {
-            const double observed = rest.empty() ? cluster.observed[j] : rest[j];
+            const double observed = reduced[i] ? rest[j] : cluster_observed_[i * dimensions_ + j];
             if (observed < kNothingLeft) continue;
-            const double mean = rest.empty() ? cluster.mean[j] : rest[dimensions_ + j] / observed;
+            const double mean = reduced[i] ? rest[dimensions_ + j] / observed : cluster_mean_[i * dimensions_ + j];
             horizon.centroid[k * stride() + j] = static_cast<float>((mean - shift_[j]) * scale_[j]);
         }
-        horizon.point_class.push_back(cluster.point_class);
+        horizon.point_class.push_back(clusters_[i].point_class);
     }
     for (std::size_t c = 0; c < classes_; ++c)
         if (horizon.share[c] > 0.0 && all > 0.0) ++known, horizon.only_class = static_cast<std::int32_t>(c);

@@ -1,7 +1,6 @@
 #include "anystream/microclusters/horizon_choice.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "anystream/microclusters/clusters.hpp"
@@ -18,7 +17,6 @@ std::size_t HorizonChoice::work() const noexcept {
 
 std::uint64_t HorizonChoice::advance(std::size_t target) {
     const std::size_t held = then_->held_classes().size() - first_held_;
-    const auto distance = kernels().squared_distance;
     std::uint64_t distances = 0;
     for (target = std::min(target, work()); done_ < target; ++done_) {
         const std::size_t s = done_ / held, i = first_held_ + done_ % held;  // the longest horizon first: it wins ties
@@ -26,12 +24,9 @@ std::uint64_t HorizonChoice::advance(std::size_t target) {
         if (done_ % held == 0 || !horizon_) horizon_ = std::make_shared<const Horizon>(then_->since(snapshot));
         if (done_ % held == 0) right_ = 0;
         then_->standardise(then_->held_values().data() + i * then_->dimensions(), row_.data());
-        float shortest = std::numeric_limits<float>::infinity();
-        std::int32_t label = -1;
-        for (std::size_t c = 0; c < horizon_->size(); ++c) {
-            const float d = distance(row_.data(), horizon_->row(c), row_.size());
-            if (d < shortest) shortest = d, label = horizon_->point_class[c];
-        }
+        const std::size_t nearest =
+            kernels().nearest(row_.data(), horizon_->centroid.data(), horizon_->size(), row_.size()).first;
+        const std::int32_t label = nearest < horizon_->size() ? horizon_->point_class[nearest] : -1;
         distances += horizon_->size();
         right_ += label == then_->held_classes()[i];
         if (done_ % held == held - 1 && right_ > best_right_) {
@@ -45,7 +40,7 @@ std::uint64_t HorizonChoice::advance(std::size_t target) {
 std::size_t HorizonChoice::own_bytes() const noexcept {
     std::size_t bytes = then_->own_bytes();
     for (const Snapshot& snapshot : then_->snapshots())  // counted with the model: only the ids are copies
-        bytes -= snapshot.size() * (sizeof(PastCluster) + 2 * then_->dimensions() * sizeof(double));
+        bytes -= snapshot.size() * (1 + 2 * then_->dimensions()) * sizeof(double);
     return bytes;
 }
 

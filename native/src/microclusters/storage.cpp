@@ -26,8 +26,16 @@ bool none_negative(const Column<double>& values) {
     return std::ranges::all_of(values.view(), [](double v) { return v >= 0.0; });
 }
 
-std::vector<double> row(const Column<double>& from, std::size_t i, std::size_t width) {
-    return {from.data() + i * width, from.data() + (i + 1) * width};
+/// A table of `n` rows with further columns, which are 0.
+std::vector<double> widened(const std::vector<double>& table, std::size_t n, std::size_t width) {
+    std::vector<double> out(n * width, 0.0);
+    const std::size_t before = n == 0 ? 0 : table.size() / n;
+    for (std::size_t i = 0; i < n; ++i) std::copy_n(table.data() + i * before, before, out.data() + i * width);
+    return out;
+}
+
+std::vector<double> rows(const Column<double>& from, std::size_t first, std::size_t end, std::size_t width) {
+    return {from.data() + first * width, from.data() + end * width};
 }
 
 }  // namespace
@@ -35,18 +43,13 @@ std::vector<double> row(const Column<double>& from, std::size_t i, std::size_t w
 void Clusters::add_features(std::size_t dimensions) {
     outcome_ = outcome();  // with the features of the time when the choice began
     choice_.reset();
-    for (Cluster& cluster : clusters_) {
-        cluster.observed.resize(dimensions, 0.0);
-        cluster.mean.resize(dimensions, 0.0);
-        cluster.scatter.resize(dimensions, 0.0);
-    }
+    for (auto* each : {&cluster_observed_, &cluster_mean_, &cluster_scatter_})
+        *each = widened(*each, clusters_.size(), dimensions);
     for (Snapshot& snapshot : snapshots_) {
-        auto wider = *snapshot.clusters;
-        for (PastCluster& past : wider) {
-            past.observed.resize(dimensions, 0.0);
-            past.mean.resize(dimensions, 0.0);
-        }
-        snapshot.clusters = std::make_shared<const std::vector<PastCluster>>(std::move(wider));
+        const PastClusters& past = *snapshot.clusters;
+        snapshot.clusters =
+            std::make_shared<const PastClusters>(past.count, widened(past.observed, snapshot.size(), dimensions),
+                                                 widened(past.mean, snapshot.size(), dimensions));
     }
     std::vector<double> held(held_class_.size() * dimensions, std::numeric_limits<double>::quiet_NaN());
     for (std::size_t i = 0; i < held_class_.size(); ++i)
@@ -57,7 +60,6 @@ void Clusters::add_features(std::size_t dimensions) {
     scale_.resize(dimensions, 1.0);
     dimensions_ = dimensions;
     row_.assign(stride(), kNaN);
-    spare_.clear();
     centroid_.assign(clusters_.size() * stride(), kNaN);
     for (std::size_t i = 0; i < clusters_.size(); ++i) place(i);
     horizon_.clear();
@@ -80,12 +82,16 @@ Clusters Clusters::merged(std::span<const Clusters* const> parts, std::span<cons
             whole.mean_[j] += difference * part.observed_[j] / both;
             whole.observed_[j] = both;
         }
+        for (const auto& [all, some] : {std::pair(&whole.cluster_observed_, &part.cluster_observed_),
+                                        std::pair(&whole.cluster_mean_, &part.cluster_mean_),
+                                        std::pair(&whole.cluster_scatter_, &part.cluster_scatter_)})
+            all->insert(all->end(), some->begin(), some->end());
         for (Cluster cluster : part.clusters_) {
             cluster.id = whole.next_id_++;
             cluster.point_class = class_maps[p][static_cast<std::size_t>(cluster.point_class)];
             cluster.time_mean += static_cast<double>(whole.seen_ - part.seen_);  // as old as it is in its part
             whole.class_of_.push_back(cluster.point_class);
-            whole.clusters_.push_back(std::move(cluster));
+            whole.clusters_.push_back(cluster);
         }
     }
     whole.centroid_.assign(whole.clusters_.size() * whole.stride(), kNaN);
@@ -110,19 +116,17 @@ Clusters::Arrays Clusters::arrays() const {
         out.cluster_id.own().push_back(cluster.id);
         out.cluster_class.own().push_back(cluster.point_class);
         append(out.cluster_moments, {cluster.count, cluster.time_mean, cluster.time_scatter});
-        append(out.cluster_observed, cluster.observed);
-        append(out.cluster_mean, cluster.mean);
-        append(out.cluster_scatter, cluster.scatter);
     }
+    append(out.cluster_observed, cluster_observed_);
+    append(out.cluster_mean, cluster_mean_);
+    append(out.cluster_scatter, cluster_scatter_);
     for (const Snapshot& snapshot : settled.snapshots_) {
         out.snapshot.own().push_back(snapshot.time);
         out.snapshot.own().push_back(static_cast<std::int64_t>(snapshot.size()));
         out.past_id.own().append(snapshot.id.begin(), snapshot.id.end());
-        for (const PastCluster& past : *snapshot.clusters) {
-            out.past_count.own().push_back(past.count);
-            append(out.past_observed, past.observed);
-            append(out.past_mean, past.mean);
-        }
+        append(out.past_count, snapshot.clusters->count);
+        append(out.past_observed, snapshot.clusters->observed);
+        append(out.past_mean, snapshot.clusters->mean);
     }
     out.held_value.own() = held_value_;
     out.held_class.own() = held_class_;
@@ -166,10 +170,11 @@ Clusters Clusters::from_arrays(Settings settings, std::size_t dimensions, std::s
         require(in.cluster_id[i] >= 0 && in.cluster_id[i] < in.state[1], "a cluster has no valid id");
         model.class_of_.push_back(in.cluster_class[i]);
         model.clusters_.push_back({in.cluster_id[i], in.cluster_class[i], in.cluster_moments[3 * i],
-                                   in.cluster_moments[3 * i + 1], in.cluster_moments[3 * i + 2],
-                                   row(in.cluster_observed, i, d), row(in.cluster_mean, i, d),
-                                   row(in.cluster_scatter, i, d)});
+                                   in.cluster_moments[3 * i + 1], in.cluster_moments[3 * i + 2]});
     }
+    model.cluster_observed_ = in.cluster_observed.copy();
+    model.cluster_mean_ = in.cluster_mean.copy();
+    model.cluster_scatter_ = in.cluster_scatter.copy();
     std::size_t at = 0;
     std::int64_t before = 0;
     for (std::size_t s = 0; 2 * s + 1 < in.snapshot.size(); ++s) {
@@ -179,22 +184,21 @@ Clusters Clusters::from_arrays(Settings settings, std::size_t dimensions, std::s
         require(size >= 0 && at + static_cast<std::size_t>(size) <= past, "clusters of a snapshot are missing");
         before = time;
         Snapshot snapshot{time, {}, {}};
-        std::vector<PastCluster> clusters;
-        for (std::int64_t i = 0; i < size; ++i, ++at) {
-            snapshot.id.push_back(in.past_id[at]);
-            clusters.push_back({in.past_count[at], row(in.past_observed, at, d), row(in.past_mean, at, d)});
-        }
-        snapshot.clusters = std::make_shared<const std::vector<PastCluster>>(std::move(clusters));
+        const auto end = at + static_cast<std::size_t>(size);
+        snapshot.id.assign(in.past_id.data() + at, in.past_id.data() + end);
+        snapshot.clusters = std::make_shared<const PastClusters>(
+            rows(in.past_count, at, end, 1), rows(in.past_observed, at, end, d), rows(in.past_mean, at, end, d));
+        at = end;
         model.snapshots_.push_back(std::move(snapshot));
     }
     require(at == past && in.snapshot.size() == 2 * model.snapshots_.size(), "there are clusters of no snapshot");
     model.held_value_ = in.held_value.copy();
     model.held_class_ = in.held_class.copy();
-    model.observed_ = row(in.moments, 0, d);
-    model.mean_ = row(in.moments, 1, d);
-    model.scatter_ = row(in.moments, 2, d);
-    model.shift_ = row(in.moments, 3, d);
-    model.scale_ = row(in.moments, 4, d);
+    model.observed_ = rows(in.moments, 0, 1, d);
+    model.mean_ = rows(in.moments, 1, 2, d);
+    model.scatter_ = rows(in.moments, 2, 3, d);
+    model.shift_ = rows(in.moments, 3, 4, d);
+    model.scale_ = rows(in.moments, 4, 5, d);
     model.seen_ = in.state[0];
     model.next_id_ = in.state[1];
     model.scaled_at_ = in.state[2];
@@ -212,7 +216,7 @@ std::size_t Clusters::own_bytes() const noexcept {
     std::size_t bytes = sizeof(Clusters) + clusters_.size() * (sizeof(Cluster) + 3 * d) +
                         centroid_.capacity() * sizeof(float) + held_value_.capacity() * sizeof(double) + 5 * d;
     for (const Snapshot& snapshot : snapshots_)
-        bytes += snapshot.size() * (sizeof(PastCluster) + sizeof(std::int64_t) + 2 * d);
+        bytes += snapshot.size() * (sizeof(std::int64_t) + sizeof(double) + 2 * d);
     return choice_ ? bytes + choice_->own_bytes() : bytes;
 }
 

@@ -33,25 +33,24 @@ struct Settings {
     bool standardise = true;
 };
 
-/// Moments of a set of points; the points' missing values are not counted.
+/// A set of points; their moments are rows of the model's arrays.
 struct Cluster {
     std::int64_t id = 0;
     std::int32_t point_class = 0;
     double count = 0.0;
     double time_mean = 0.0, time_scatter = 0.0;
-    std::vector<double> observed, mean, scatter;  // (dimensions,)
 };
 
-/// A cluster in a snapshot.
-struct PastCluster {
-    double count;
-    std::vector<double> observed, mean;
+/// The clusters of a snapshot.
+struct PastClusters {
+    std::vector<double> count;           // (clusters,)
+    std::vector<double> observed, mean;  // (clusters, dimensions)
 };
 
 struct Snapshot {
-    std::int64_t time;                                         // points seen then
-    std::vector<std::int64_t> id;                              // of the cluster that each is part of now, or -1
-    std::shared_ptr<const std::vector<PastCluster>> clusters;  // shared with copies of the model: they never change
+    std::int64_t time;                             // points seen then
+    std::vector<std::int64_t> id;                  // of the cluster that each is part of now, or -1
+    std::shared_ptr<const PastClusters> clusters;  // shared with copies of the model: they never change
 
     [[nodiscard]] std::size_t size() const noexcept { return id.size(); }
 };
@@ -182,7 +181,6 @@ class Clusters {
     void learn_one(const double* x, std::int32_t point_class, std::int64_t time);
     /// The cluster that absorbs a point, or clusters_.size() if it becomes a cluster of its own.
     [[nodiscard]] std::size_t absorbing(const float* row, std::int32_t point_class) const;
-    [[nodiscard]] Cluster make_cluster() const;
     void count_in(const double* x);
     void rescale();
     void place(std::size_t i);
@@ -192,7 +190,8 @@ class Clusters {
     void join_closest(std::size_t how_many);
     void join(std::size_t into, std::size_t from);
     void remove(const std::vector<bool>& leaves);
-    [[nodiscard]] double deviation(const Cluster& cluster) const;
+    /// The root mean squared deviation of the points of cluster i.
+    [[nodiscard]] double deviation(std::size_t i) const;
     [[nodiscard]] double relevance(const Cluster& cluster) const;
     void take_snapshot();
     void thin_snapshots();
@@ -211,6 +210,8 @@ class Clusters {
     std::int64_t scaled_at_ = 0;     // points seen when the scale was last taken
     std::int64_t chosen_time_ = -1;  // the snapshot that the horizon begins with, or -1 for the whole past
     std::vector<Cluster> clusters_;
+    /// (clusters, dimensions), of the points that are not missing there: their number, mean and squared deviations
+    std::vector<double> cluster_observed_, cluster_mean_, cluster_scatter_;
     std::vector<std::int32_t> class_of_;                           // (clusters,) once more, close together
     std::vector<float> centroid_;                                  // (clusters, stride) standardised
     std::vector<std::pair<std::int64_t, std::int64_t>> departed_;  // (id, heir or -1) since the past was settled
@@ -225,8 +226,7 @@ class Clusters {
     std::vector<double> observed_, mean_, scatter_;  // (dimensions,) of all points
     std::vector<double> shift_, scale_;              // (dimensions,) of the standardised space, z = (x - shift) * scale
     LazyHorizon horizon_;
-    std::vector<float> row_;      // scratch
-    std::vector<Cluster> spare_;  // memory of clusters to be created
+    std::vector<float> row_;  // scratch
 };
 
 }  // namespace anystream::microclusters
