@@ -6,8 +6,6 @@ import asyncio
 import selectors
 import time
 
-_WAITED_S = 5e-5  # a call of select that took longer than this has waited
-
 
 class ArrivalSelector(selectors.DefaultSelector):
     """Selector that knows since when the events of its last call may have been there.
@@ -15,8 +13,8 @@ class ArrivalSelector(selectors.DefaultSelector):
     Attributes
     ----------
     ready_since : float
-        Instant on the clock of `time.monotonic`. If the call waited, the events came at its end; otherwise they came
-        at any moment after the call before, and the earliest counts.
+        Instant on the clock of `time.monotonic`. Events that the call had to wait for came at its end; others came at
+        any moment after the call before, and the earliest counts.
     """
 
     def __init__(self) -> None:
@@ -25,10 +23,12 @@ class ArrivalSelector(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Return what is ready, as the selector of the standard library does."""
-        before, called = self._returned, time.monotonic()
-        events = super().select(timeout)
+        events = super().select(0)
+        self.ready_since = self._returned
         self._returned = time.monotonic()
-        self.ready_since = self._returned if self._returned - called > _WAITED_S else before
+        if not events and (timeout is None or timeout > 0):
+            events = super().select(timeout)
+            self.ready_since = self._returned = time.monotonic()
         return events
 
 
