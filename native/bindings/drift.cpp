@@ -1,3 +1,6 @@
+#include <nanobind/stl/tuple.h>
+
+#include "anystream/drift/best_split.hpp"
 #include "anystream/drift/gaussian_moments.hpp"
 #include "anystream/drift/tree_leaves.hpp"
 #include "bindings.hpp"
@@ -49,6 +52,17 @@ void bind_drift(nb::module_& m) {
         "rows"_a.noconvert(), "smoothing"_a, "count"_a.noconvert(), "observed"_a.noconvert(), "mean"_a.noconvert(),
         "scatter"_a.noconvert(), "out"_a.noconvert(),
         "Probabilities of the classes for each row, by Gaussian naive Bayes.");
+    m.def(
+        "best_split",
+        [](Matrix<double> rows, Vector<std::int32_t> labels, std::size_t min_records) {
+            require_equal("number of labels", labels.size(), rows.shape(0));
+
+            nb::gil_scoped_release unlocked;
+            const SplitFound found = best_split(as_span(rows), rows.shape(1), as_span(labels), min_records);
+            return std::tuple(found.gain, found.feature, found.threshold);
+        },
+        "rows"_a.noconvert(), "labels"_a.noconvert(), "min_records"_a,
+        "The split of highest information gain: its gain, feature (-1 if there is none) and threshold.");
     m.def(
         "tree_leaves",
         [](Matrix<float> rows, Vector<std::int32_t> feature, Vector<double> threshold, Vector<std::int32_t> left,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from anystream import _native
 
 
 class SplitCandidate(NamedTuple):
@@ -39,30 +40,5 @@ def best_split(records: NDArray[np.float64], labels: NDArray[np.int32], min_reco
     min_records : int
         Minimum number of records on either side.
     """
-    n = len(labels)
-    if n < 2:
-        return None
-    present, numbers = np.unique(labels, return_inverse=True)  # of many classes, few have records here
-    one_hot = np.eye(len(present))[numbers]
-    whole = one_hot.sum(axis=0)
-    order = np.argsort(records, axis=0, kind="stable")  # missing values last
-    values = np.take_along_axis(records, order, axis=0)
-    left = np.cumsum(one_hot[order], axis=0)[:-1]  # (cuts, features, classes)
-    n_left = np.arange(1.0, n)[:, np.newaxis]
-    gain = _entropy(whole, np.float64(n)) - _entropy(left, n_left) - _entropy(whole - left, n - n_left)
-    valid = values[1:] > values[:-1]  # False next to a missing value
-    valid[: min_records - 1] = False
-    valid[n - min_records :] = False
-    gain[~valid] = -math.inf
-    cut, feature = np.unravel_index(int(gain.argmax()), gain.shape)
-    if gain[cut, feature] == -math.inf:
-        return None
-    low, high = values[cut, feature], values[cut + 1, feature]
-    middle = low + (high - low) / 2
-    return SplitCandidate(float(gain[cut, feature]), int(feature), float(middle if middle < high else low))
-
-
-def _entropy(counts: NDArray[np.float64], n: NDArray[np.float64] | np.float64) -> NDArray[np.float64]:
-    """Return n times the entropy of class counts, in nats."""
-    logs = np.log(np.maximum(counts, 1.0))
-    return np.asarray(n * np.log(n) - (counts * logs).sum(axis=-1))
+    found = SplitCandidate(*_native.best_split(records, labels, min_records))
+    return None if found.feature < 0 else found
