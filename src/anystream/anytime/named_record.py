@@ -20,7 +20,7 @@ def named_record(x: NamedRecord, columns: Columns) -> NDArray[np.float64]:
     """Return the values of a record by column: NaN for a feature that it lacks; unknown features are left out."""
     if len(x) == len(columns):
         try:  # the usual case: the same features as before, all of them numbers
-            return np.array([x[name] for name in columns], dtype=np.float64)
+            return np.fromiter(map(x.__getitem__, columns), np.float64, len(columns))
         except (KeyError, TypeError, ValueError):
             pass
     record = np.full(len(columns), math.nan)
