@@ -8,7 +8,7 @@ from anystream.connectors.schema import Column, Schema
 from brokers.certificates import make_credentials
 from brokers.history import check_history
 from brokers.kills import consumer_options
-from brokers.outside import make_record
+from brokers.outside import OUTSIDE, make_record
 from brokers.program import finish, start
 from brokers.servers import SERVERS, start_or_skip
 
@@ -19,6 +19,7 @@ N = 60
 @pytest.fixture(scope="module", params=list(SERVERS))
 def secure(request, tmp_path_factory):
     server = start_or_skip(request.param, tmp_path_factory.mktemp(f"secure-{request.param}"), make_credentials)
+    OUTSIDE[server.scheme](server).create("events", "answers", "dead")
     yield server
     server.kill()
 
@@ -39,7 +40,6 @@ def classify(server, model, log, password, *more, **options):
 
 def test_records_are_answered_over_an_encrypted_connection_with_a_password(secure, model, outside, tmp_path):
     out = outside(secure)
-    out.create("events", "answers", "dead")
     if secure.scheme == "mqtt":
         out.subscribe_session("one", "events")
     sent = {number: make_record(number) for number in range(N)}
