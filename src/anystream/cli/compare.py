@@ -86,7 +86,6 @@ def compare(options: CompareOptions) -> None:
     if not tasks:
         raise ValueError("no data set is left to compare on; name one, such as SEA or digits")
     folder = None if options.out is None else Path(options.out)
-    checks = _run_checks(quick=options.quick) if options.published else []
     results = run_comparison(tasks, methods, settings, folder=folder, measure=not options.finished, log=_log)
     if not results:
         raise ValueError(
@@ -94,6 +93,7 @@ def compare(options: CompareOptions) -> None:
             if options.finished
             else "every method failed; see the messages above"
         )
+    checks = _run_checks(quick=options.quick) if options.published else []
     report = Report(results, settings, checks)
     typer.echo(str(report))
     if folder is not None:

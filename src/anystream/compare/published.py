@@ -82,8 +82,11 @@ def _river(stream: str, rows: dict[str, float], *, slow: bool) -> list[Published
 PUBLISHED: tuple[Published, ...] = (
     *_river(
         "ImageSegments",
-        {"naive_bayes.GaussianNB()": 0.7319, _HT: 0.7761, _NEIGHBOURS: 0.8735, "forest.AMFClassifier(seed=42)": 0.9017},
+        {"naive_bayes.GaussianNB()": 0.7319, _HT: 0.7761, "forest.AMFClassifier(seed=42)": 0.9017},
         slow=False,
+    ),
+    Published(  # its search draws at random, without a seed: one run differs from the next by up to a point
+        library="river", stream="ImageSegments", method=_NEIGHBOURS, accuracy=0.8735, tolerance=0.01
     ),
     *_river(
         "elec2",
@@ -183,7 +186,11 @@ def _river_stream(name: str) -> Arrays:
 
 
 def _run_capymoa(published: Published) -> tuple[float, float]:
-    """CapyMOA's small file is the first 2,000 records of elec2 without date and day."""
+    """CapyMOA's small file is the first 2,000 records of elec2 without date and day.
+
+    MOA's evaluation counts a record without a prediction as the first class, so ours does as well. Our run gives
+    `predict` a record without its label; `SAMkNN` reads the label there, and so differs.
+    """
     from anystream.compare.libraries.capymoa import CapymoaCandidate, make_schema
     from anystream.compare.prequential import run_pass
 
@@ -196,7 +203,9 @@ def _run_capymoa(published: Published) -> tuple[float, float]:
     stream_module, evaluation = import_module("capymoa.stream"), import_module("capymoa.evaluation")
     stream = stream_module.NumpyStream(X, y, target_type="categorical")
     results = evaluation.prequential_evaluation(stream, create(stream.get_schema()), window_size=100)
-    return run.accuracy, float(results.cumulative.accuracy()) / 100
+    first = list(run.classes).index(0)
+    ours = float((np.where(run.predicted < 0, first, run.predicted) == run.truth).mean())
+    return ours, float(results.cumulative.accuracy()) / 100
 
 
 def _read_elec2() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
