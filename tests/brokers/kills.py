@@ -53,15 +53,15 @@ def create_streams(server):
         outside.subscribe_session("one", "events")
 
 
-def send_slowly(server, n_records, per_s, stream="events"):
+def send_slowly(server, n_records, per_s, stream="events", first=0):
     outside = OUTSIDE[server.scheme](server)
     if hasattr(outside, "send_all"):
-        numbered = ((str(number).encode(), make_record(number)) for number in range(n_records))
+        numbered = ((str(number).encode(), make_record(number)) for number in range(first, n_records))
         outside.send_all(stream, numbered, per_s)
         return
     began = time.monotonic()
-    for number in range(n_records):
-        time.sleep(max(began + number / per_s - time.monotonic(), 0.0))
+    for number in range(first, n_records):
+        time.sleep(max(began + (number - first) / per_s - time.monotonic(), 0.0))
         outside.send(stream, [(str(number).encode(), make_record(number))])
     outside.flush() if hasattr(outside, "flush") else None
 

@@ -52,7 +52,7 @@ def test_a_broker_that_restarts_is_waited_for_and_nothing_is_lost(broker, model,
     wait_until(lambda: "cannot be reached" in log.read_text())
     broker.start()
     sent |= send(out, stream, range(60, N))
-    assert finish(child) == 0, log.read_text()
+    assert finish(child, 120.0) == 0, log.read_text()
     verdict = check_history(sent, out.read(stream("answers")), out.read(stream("dead")))
     assert verdict._replace(duplicates=0) == (N, [], 0, [], 0), log.read_text()
     assert verdict.duplicates <= 2 * in_work.get("receive_max", 0)
@@ -68,13 +68,15 @@ def test_a_consumer_that_stood_still_while_others_took_its_records_adds_no_secon
     broker, model, stream, outside, tmp_path
 ):
     out, log = prepare(broker, outside, stream), tmp_path / "log"
-    feeder = fork(log, send_slowly, broker, 1600, 200, stream("events"))
+    first = fork(log, send_slowly, broker, 400, 200, stream("events"))
     slow = classify(broker, model, stream, log, consumer="slow")
     wait_until(lambda: len(out.read(stream("answers"))) > 50)
     os.kill(slow, signal.SIGSTOP)
+    assert finish(first) == 0, log.read_text()
+    second = fork(log, send_slowly, broker, 1600, 200, stream("events"), 400)
     other = classify(broker, model, stream, log, consumer="other")
-    assert finish(feeder) == 0, log.read_text()
-    wait_until(lambda: len(out.read(stream("answers"))) >= 1568, timeout_s=60)
+    assert finish(second) == 0, log.read_text()
+    wait_until(lambda: len(out.read(stream("answers"))) >= 1568, timeout_s=120)
     os.kill(slow, signal.SIGCONT)
     os.kill(other, signal.SIGTERM)
     assert finish(other) == 0, log.read_text()

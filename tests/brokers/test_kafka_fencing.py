@@ -246,3 +246,22 @@ def test_a_process_whose_name_another_one_takes_ends_with_code_2_and_says_so(kaf
     wait_until(lambda: len(events.read(stream("answers"))) == N + 10)
     kill(second)
     assert logs[1].read_text() == ""
+
+
+def test_a_source_is_not_done_while_records_are_to_be_read_again(kafka, events, stream):
+    with opened(kafka, stream, consumer="one", idle="100ms") as source:
+        taken = poll(source, N)
+        wait_until(lambda: len(source.poll(1).records) == 0 and source.done)
+        source._rewind_after_loss(list(source._progress))  # as after a transaction that the group refused
+        assert not source.done
+        finish_records(source, stream, poll(source, N))
+        assert keys(events, stream) == sorted(taken)
+
+
+def test_a_member_without_partitions_is_not_done_before_the_group_has_noticed_who_left_it(kafka, events, stream):
+    with opened(kafka, stream, consumer="one", idle="100ms", session_timeout="6s") as source:
+        poll(source, N)
+        wait_until(lambda: len(source.poll(1).records) == 0 and source.done)
+        source._forget(list(source._progress))
+        time.sleep(0.2)
+        assert not source.done

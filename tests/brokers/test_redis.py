@@ -164,3 +164,16 @@ def test_consumers_and_broker_are_killed_and_the_history_is_whole(tmp_path, seco
     verdict, n_killed = run_with_kills("redis", tmp_path, kills=6, broker_kills=1, second=second)
     assert n_killed == 6
     assert verdict._replace(sent=0) == (0, [], 0, [], 0)
+
+
+def test_idle_time_counts_from_when_the_server_is_reached_again(redis, stream):
+    source = source_of(redis, stream, idle="1s")
+    source.poll(1)
+    redis.crash()
+    wait_until(lambda: source.wait(0.05) or source._retry.away)
+    time.sleep(1.0)
+    redis.start()
+    wait_until(lambda: source.wait(0.05) or not source._retry.away)
+    assert not source.done
+    wait_until(lambda: len(source.poll(1).records) == 0 and source.done)
+    source.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import sys
 import time
@@ -38,6 +39,11 @@ class Retry:
         Seconds without the broker after which `BrokerAwayError` is raised; None for never.
     report : callable
         Called with a text when the broker goes away, and when it is back.
+
+    Attributes
+    ----------
+    reached_at : float
+        When the broker was reached again after it had been away, on the clock of `time.monotonic`.
     """
 
     def __init__(
@@ -54,6 +60,7 @@ class Retry:
         self._refusals = refusals
         self._give_up_after_s = give_up_after_s
         self._report = report
+        self.reached_at = -math.inf
         self._away_since: float | None = None
         self._next_try = 0.0
         self._delay_s = _FIRST_DELAY_S
@@ -107,7 +114,8 @@ class Retry:
 
     def _succeed(self) -> None:
         if self._away_since is not None:
-            away_s = time.monotonic() - self._away_since
+            self.reached_at = time.monotonic()
+            away_s = self.reached_at - self._away_since
             self._away_since = None
             self._report(f"{self._name} is reached again after {away_s:.1f} s")
 

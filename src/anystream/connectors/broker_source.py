@@ -128,7 +128,7 @@ class MessageSource(ABC):
         broker stored the message; ``header:NAME`` for seconds since 1970 in a header; ``field`` for the time column of
         the schema), ``max_skew`` (by how much such a time may lie in the future before it is counted as skewed, 1s by
         default; it is taken as now either way), ``idle`` (a time without messages after which the source is done; it
-        never is by default) and ``avro_schema``.
+        counts while the broker can be reached, and is endless by default) and ``avro_schema``.
     schema : Schema
         The meaning of the columns.
     value_format : str, default="json"
@@ -230,13 +230,13 @@ class MessageSource(ABC):
 
     @property
     def done(self) -> bool:
-        """Whether no message came for the time of the option ``idle``."""
+        """Whether no message came for the time of the option ``idle``, in which the broker could be reached."""
         return (
             self._idle_s is not None
             and not self._fetched
             and len(self._ahead) == 0
             and not self._retry.away
-            and time.monotonic() - self._last_message_at >= self._idle_s
+            and time.monotonic() - max(self._last_message_at, self._retry.reached_at) >= self._idle_s
         )
 
     def poll(self, max_records: int) -> PollResult:

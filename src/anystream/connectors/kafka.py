@@ -160,7 +160,7 @@ class KafkaSource(MessageSource):
         settings = read_settings(self.address)
         name = given.get("consumer")
         self._identity = name or f"{socket.gethostname()}-{os.getpid()}"
-        session_s = self.address.seconds("session_timeout", 10.0) or 10.0
+        self._session_s = session_s = self.address.seconds("session_timeout", 10.0) or 10.0
         self._errors = _ClientErrors()
         self._settings = (
             settings
@@ -176,6 +176,7 @@ class KafkaSource(MessageSource):
                 "session.timeout.ms": int(session_s * 1000),
                 "heartbeat.interval.ms": max(int(session_s * 1000) // 4, 250),
                 "allow.auto.create.topics": False,
+                "enable.partition.eof": True,
             }
             | ({} if name is None else {"group.instance.id": name})
         )
@@ -191,6 +192,7 @@ class KafkaSource(MessageSource):
         self._held: list[Message] = []  # of partitions in which too many positions are open
         self._paused = False
         self._to_rewind: set[str] = set()
+        self._at_end: set[str] = set()  # partitions that were read to their end
         self._is_member = False
         self._closing = False
         self._failure: BaseException | None = None
@@ -203,8 +205,14 @@ class KafkaSource(MessageSource):
 
     @property
     def done(self) -> bool:
-        """Whether no message came for the time of the option ``idle``, since the group has assigned partitions."""
-        return self._is_member and super().done
+        """Whether no message came for the time of the option ``idle``, since all partitions were read to their end.
+
+        A member without partitions waits for the time in which the group notices that others have left it.
+        """
+        if not self._is_member or not self._at_end.issuperset(self._progress):
+            return False
+        has_waited = bool(self._progress) or time.monotonic() - self._last_message_at >= self._session_s
+        return has_waited and super().done
 
     @property
     def lag(self) -> int:
@@ -328,12 +336,16 @@ class KafkaSource(MessageSource):
         for raw in self._consume(max_messages, wait_s):
             error = raw.error()
             if error is None:
+                self._at_end.discard(str(raw.partition()))
                 read = self._to_message(raw)
                 if read is not None:
                     messages.append(read)
             elif self._errors.is_fatal(error):
                 self._errors.fatal = error  # for the next call of `_renew_consumer`
-            elif error.code() != kafka.KafkaError._PARTITION_EOF:
+            elif error.code() == kafka.KafkaError._PARTITION_EOF:
+                self._at_end.add(str(raw.partition()))
+                self._last_message_at = time.monotonic()
+            else:
                 failure = self._to_error(error)
         if failure is not None:
             if not messages:
@@ -557,6 +569,7 @@ class KafkaSource(MessageSource):
             low, high = self._consumer.get_watermark_offsets(self._partition(name), timeout=_TIMEOUT_S)
             offset, finished = (high if self.address.options.get("start") == "latest" else low), ""
         self._progress[name] = PartitionProgress(offset, finished)
+        self._at_end.discard(name)
         return self._partition(name, offset)
 
     def _on_revoke(self, consumer: Any, partitions: Sequence[Any]) -> None:
@@ -575,12 +588,15 @@ class KafkaSource(MessageSource):
         for name in names:
             self._progress.pop(name, None)
             self._to_rewind.discard(name)
+            self._at_end.discard(name)
+        self._last_message_at = time.monotonic()  # the group assigns them again
 
     def _rewind_after_loss(self, names: Sequence[str]) -> None:
         """Take the messages of partitions again from where the group stands: their answers were not written."""
         self._revoke(names)
         self._held = [message for message in self._held if message.partition not in names]
         self._to_rewind.update(names)
+        self._at_end.difference_update(names)
 
     def _rewind(self) -> list[Message]:
         """Read the partitions again that a failed transaction concerned, if they are still assigned.
