@@ -43,20 +43,20 @@ class Costs(NamedTuple):
 def fit_costs(measurements: Sequence[Measurement], min_step_s: float = 0.0) -> Costs:
     """Return the costs that explain measured batches best, a step counting as `min_step_s` or more.
 
-    The fit minimises relative errors, under costs of 0 or more. A first step of less than twice the cost of a step
-    counts as one step.
+    The fit minimises relative errors, under costs of 0 or more. A first step counts as one step if it costs less than
+    twice as much, or if the batches do not tell it apart.
     """
     from scipy.optimize import nnls
 
     uses = np.array([[1.0, each.records, each.steps, each.stepped] for each in measurements])
     seconds = np.array([each.seconds for each in measurements])
-    costs, _ = nnls(uses / seconds[:, np.newaxis], np.ones(len(seconds)))
-    if costs[3] < max(costs[2], min_step_s):
-        costs[:3], _ = nnls(uses[:, :3] / seconds[:, np.newaxis], np.ones(len(seconds)))
-        costs[3] = 0.0
-    call_s, record_s, step_s, further_s = costs.tolist()
+    relative = uses / seconds[:, np.newaxis]
+    (call_s, record_s, step_s, further_s), _ = nnls(relative, np.ones(len(seconds)))
     step_s = max(step_s, min_step_s)
-    return Costs(call_s, record_s, step_s, 1.0 + further_s / step_s if further_s > 0.0 else 1.0)
+    if np.linalg.matrix_rank(uses) == uses.shape[1] and 0.0 < step_s <= further_s:
+        return Costs(float(call_s), float(record_s), float(step_s), float(1.0 + further_s / step_s))
+    (call_s, record_s, step_s), _ = nnls(relative[:, :3], np.ones(len(seconds)))
+    return Costs(float(call_s), float(record_s), max(float(step_s), min_step_s))
 
 
 def steps_of_work(work: float, first_step: float) -> float:
@@ -150,10 +150,10 @@ class StepCost:
         """
         if records < 1 or not seconds > 0.0:
             return
-        steps += stepped * (self.first_step - 1.0)
         kept = math.exp(-seconds / _HISTORY_S)
         self._seconds = kept * self._seconds + seconds
         self._steps = kept * self._steps + steps
+        steps += stepped * (self.first_step - 1.0)
         expected_s = self.call_s + records * (self.record_s + steps / records * self.step_s)
         self._widen_uncertainty(min(seconds, _OUTLIER * expected_s))
 
