@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anystream import BayesTreeClassifier, Budget, ModelFileError, StopToken, check_anytime_classifier, load
-from anystream.bayes_tree.first_look import FirstLook, learn_first_look
+from anystream.bayes_tree.first_look import FirstLook, learn_first_look, wants_first_look
 from anystream.model_file import read_model, write_model
 from bayes_tree.plain import plain
 from reference.first_look import first_look_discriminant, first_look_proba, first_look_scores
@@ -99,7 +99,8 @@ def test_auto_has_a_look_from_32_features_on_and_beside_a_root_model_alone():
     def has_look(d, **parameters):
         return plain(**parameters).fit(*clusters(130, d)).first_look_ is not None
 
-    assert [has_look(d, root_model=0.3) for d in (31, 32, 256, 257)] == [False, True, True, False]
+    assert [wants_first_look("auto", d, 0.3) for d in (31, 32, 256, 257)] == [False, True, True, False]
+    assert [has_look(d, root_model=0.3) for d in (31, 32)] == [False, True]
     assert not has_look(40)
     assert not has_look(40, root_model=0.3, first_look=False)
     assert has_look(3, first_look=True)
