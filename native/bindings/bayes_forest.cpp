@@ -12,6 +12,7 @@
 
 #include "anystream/bayes_tree/answer.hpp"
 #include "anystream/bayes_tree/construction.hpp"
+#include "anystream/bayes_tree/first_look.hpp"
 #include "anystream/bayes_tree/forest.hpp"
 #include "anystream/bayes_tree/metric.hpp"
 #include "anystream/parallel.hpp"
@@ -315,15 +316,19 @@ void require_metric(const Forest& forest, const Metric* metric) {
 }
 
 /// A raw record in the space of the trees; valid until the thread's next one.
-TreeRecord mapped_record(const Forest& forest, const Metric* metric, const Vector<double>& x) {
+TreeRecord mapped_record(const Forest& forest, const Metric* metric, const FirstLook* look, const Vector<double>& x) {
     require_metric(forest, metric);
-    return in_tree_space(metric, checked_record(forest, x));
+    const auto raw = checked_record(forest, x);
+    TreeRecord record = in_tree_space(metric, raw);
+    record.look = look;
+    record.raw = raw;
+    return record;
 }
 
 ForestBatch batch_of(const Forest& forest, const QuerySettings& settings, const Matrix<double>& records,
-                     const Metric* metric, const Calibration* calibration = nullptr) {
+                     const Metric* metric, const Calibration* calibration = nullptr, const FirstLook* look = nullptr) {
     require_metric(forest, metric);
-    return {forest, settings, {checked_records(forest, records), metric}, calibration};
+    return {forest, settings, {checked_records(forest, records), metric, look}, calibration};
 }
 
 void bind_building(nb::class_<ForestHandle>& bound) {
@@ -394,11 +399,13 @@ void bind_single_records(nb::class_<ForestHandle>& bound) {
     bound
         .def(
             "query",
-            [](const ForestHandle& h, const QuerySettings& settings, Vector<double> x, const Metric* metric) {
+            [](const ForestHandle& h, const QuerySettings& settings, Vector<double> x, const Metric* metric,
+               const FirstLook* look) {
                 const SharedForest forest = h.share();
-                return std::make_unique<ForestQuery>(forest, settings, mapped_record(*forest, metric, x));
+                return std::make_unique<ForestQuery>(forest, settings, mapped_record(*forest, metric, look, x));
             },
-            "settings"_a, "x"_a.noconvert(), "metric"_a.none() = nb::none(), "Open a query on a record.")
+            "settings"_a, "x"_a.noconvert(), "metric"_a.none() = nb::none(), "look"_a.none() = nb::none(),
+            "Open a query on a record.")
         .def(
             "resume",
             [](const ForestHandle& h, nb::bytes state) { return std::make_unique<ForestQuery>(h.share(), state); },
@@ -406,22 +413,23 @@ void bind_single_records(nb::class_<ForestHandle>& bound) {
         .def(
             "label_one",
             [](const ForestHandle& h, const QuerySettings& settings, Vector<double> x, std::int64_t steps,
-               const Metric* metric) {
+               const Metric* metric, const FirstLook* look) {
                 const SharedForest forest = h.share();
-                return classify_one<Query>(*forest, settings, mapped_record(*forest, metric, x), steps).label(*forest);
+                const TreeRecord record = mapped_record(*forest, metric, look, x);
+                return classify_one<Query>(*forest, settings, record, steps).label(*forest);
             },
-            "settings"_a, "x"_a.noconvert(), "steps"_a, "metric"_a.none() = nb::none(),
+            "settings"_a, "x"_a.noconvert(), "steps"_a, "metric"_a.none() = nb::none(), "look"_a.none() = nb::none(),
             "The number of one record's likeliest class.")
         .def(
             "proba_one",
             [](const ForestHandle& h, const QuerySettings& settings, Vector<double> x, std::int64_t steps,
-               const Metric* metric, const Calibration* calibration) {
+               const Metric* metric, const Calibration* calibration, const FirstLook* look) {
                 const SharedForest forest = h.share();
-                Query& query = classify_one<Query>(*forest, settings, mapped_record(*forest, metric, x), steps);
+                Query& query = classify_one<Query>(*forest, settings, mapped_record(*forest, metric, look, x), steps);
                 return posterior_of(query, *forest, calibration);
             },
             "settings"_a, "x"_a.noconvert(), "steps"_a, "metric"_a.none() = nb::none(),
-            "calibration"_a.none() = nb::none(), "One record's probabilities.");
+            "calibration"_a.none() = nb::none(), "look"_a.none() = nb::none(), "One record's probabilities.");
 }
 
 void bind_batches(nb::class_<ForestHandle>& bound) {
@@ -431,30 +439,31 @@ void bind_batches(nb::class_<ForestHandle>& bound) {
             [](const ForestHandle& h, const QuerySettings& settings, Matrix<double> records, std::int64_t steps,
                std::int64_t nanoseconds, const StopFlag* stop, int threads, OutMatrix<double> proba,
                OutVector<std::int64_t> taken, OutVector<std::uint8_t> marks, const Metric* metric,
-               const Calibration* calibration) {
+               const Calibration* calibration, const FirstLook* look) {
                 const Limits limits = make_limits(steps, nanoseconds, stop);
                 const SharedForest forest = h.share();
-                const ForestBatch batch = batch_of(*forest, settings, records, metric, calibration);
+                const ForestBatch batch = batch_of(*forest, settings, records, metric, calibration, look);
                 const AnswerRows out = checked_answers(batch.size(), batch.classes(), proba, taken, marks);
                 const nb::gil_scoped_release unlocked;
                 answer(batch, limits, threads, out);
             },
             "settings"_a, "records"_a.noconvert(), "steps"_a, "nanoseconds"_a, "stop"_a.none(), "threads"_a,
             "proba"_a.noconvert(), "taken"_a.noconvert(), "marks"_a.noconvert(), "metric"_a.none() = nb::none(),
-            "calibration"_a.none() = nb::none(), "Classify every record within the limits.")
+            "calibration"_a.none() = nb::none(), "look"_a.none() = nb::none(),
+            "Classify every record within the limits.")
         .def(
             "answer_in_stages",
             [](const ForestHandle& h, const QuerySettings& settings, Matrix<double> records,
                Vector<std::int64_t> stages, int threads, OutVector<double> out, const Metric* metric,
-               const Calibration* calibration) {
+               const Calibration* calibration, const FirstLook* look) {
                 const SharedForest forest = h.share();
-                const ForestBatch batch = batch_of(*forest, settings, records, metric, calibration);
+                const ForestBatch batch = batch_of(*forest, settings, records, metric, calibration, look);
                 require_equal("length of out", out.size(), batch.size() * stages.size() * batch.classes());
                 const nb::gil_scoped_release unlocked;
                 answer_batch_in_stages(batch, as_span(stages), threads, as_span(out));
             },
             "settings"_a, "records"_a.noconvert(), "stages"_a.noconvert(), "threads"_a, "out"_a.noconvert(),
-            "metric"_a.none() = nb::none(), "calibration"_a.none() = nb::none(),
+            "metric"_a.none() = nb::none(), "calibration"_a.none() = nb::none(), "look"_a.none() = nb::none(),
             "Probabilities after each of the ascending numbers of steps: (records, stages, classes).")
         .def(
             "log2_scores_in_stages",
@@ -500,10 +509,12 @@ void bind_bayes_forest(nb::module_& m) {
              "covariance_block"_a = 1, "covariance_levels"_a = 2, "common_scale"_a = false, "window"_a = 0,
              "insertion"_a = "nearest_mean", "class_weights"_a = std::vector<double>(), "covariance_shrinkage"_a = 1.0,
              "covariance_min_records"_a = 2.0);
-    auto bound = nb::class_<ForestHandle>(m, "BayesForest",
-                                          "One Bayes tree per class. Many threads may classify while one learns.\n\n"
-                                          "All calls that classify take raw records, and the metric that the records\n"
-                                          "which the trees were built from had been mapped with, if there is one.");
+    auto bound =
+        nb::class_<ForestHandle>(m, "BayesForest",
+                                 "One Bayes tree per class. Many threads may classify while one learns.\n\n"
+                                 "All calls that classify take raw records, and the metric that the records\n"
+                                 "which the trees were built from had been mapped with, if there is one. With a\n"
+                                 "first look, its answer comes before the first step.");
     bind_building(bound);
     bind_storage(bound);
     bind_single_records(bound);

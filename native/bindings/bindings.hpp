@@ -114,6 +114,7 @@ void bind_calibration(nb::module_& m);
 void bind_errors(nb::module_& m);
 void bind_stop(nb::module_& m);
 void bind_mapping(nb::module_& m);
+void bind_bayes_first_look(nb::module_& m);
 void bind_bayes_metric(nb::module_& m);
 void bind_bayes_query(nb::module_& m);
 void bind_bayes_forest(nb::module_& m);

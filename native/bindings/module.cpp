@@ -14,6 +14,7 @@ NB_MODULE(_native, m) {
     anystream::bindings::bind_stop(m);
     anystream::bindings::bind_mapping(m);
     anystream::bindings::bind_calibration(m);
+    anystream::bindings::bind_bayes_first_look(m);
     anystream::bindings::bind_bayes_metric(m);
     anystream::bindings::bind_bayes_query(m);
     anystream::bindings::bind_bayes_forest(m);

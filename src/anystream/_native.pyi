@@ -67,6 +67,16 @@ class Calibration:
     def apply(self, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
         """Calibrate the probabilities of records, in place."""
 
+class BayesFirstLook:
+    """A linear discriminant over the features of a record and their squares."""
+
+    def __init__(self, shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], factor: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], square_mean: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], sharpness: float = 1.0, floor: float = 0.0) -> None: ...
+
+    def scores(self, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+        """
+        log2 of the joint densities of records and classes, up to a number per record.
+        """
+
 class BayesMetric:
     """
     A map of records: each feature along its curve, shifted, then a linear map.
@@ -136,7 +146,8 @@ class BayesForest:
     One Bayes tree per class. Many threads may classify while one learns.
 
     All calls that classify take raw records, and the metric that the records
-    which the trees were built from had been mapped with, if there is one.
+    which the trees were built from had been mapped with, if there is one. With a
+    first look, its answer comes before the first step.
     """
 
     @staticmethod
@@ -221,22 +232,22 @@ class BayesForest:
     def own_bytes(self) -> int:
         """Bytes of memory held; bytes of a mapped file are not counted."""
 
-    def query(self, settings: BayesQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], metric: BayesMetric | None = None) -> BayesQuery:
+    def query(self, settings: BayesQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], metric: BayesMetric | None = None, look: BayesFirstLook | None = None) -> BayesQuery:
         """Open a query on a record."""
 
     def resume(self, state: bytes) -> BayesQuery:
         """Resume a suspended query."""
 
-    def label_one(self, settings: BayesQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int, metric: BayesMetric | None = None) -> int:
+    def label_one(self, settings: BayesQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int, metric: BayesMetric | None = None, look: BayesFirstLook | None = None) -> int:
         """The number of one record's likeliest class."""
 
-    def proba_one(self, settings: BayesQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int, metric: BayesMetric | None = None, calibration: Calibration | None = None) -> list[float]:
+    def proba_one(self, settings: BayesQuerySettings, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int, metric: BayesMetric | None = None, calibration: Calibration | None = None, look: BayesFirstLook | None = None) -> list[float]:
         """One record's probabilities."""
 
-    def answer(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], marks: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], metric: BayesMetric | None = None, calibration: Calibration | None = None) -> None:
+    def answer(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, nanoseconds: int, stop: StopToken | None, threads: int, proba: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], taken: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], marks: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], metric: BayesMetric | None = None, calibration: Calibration | None = None, look: BayesFirstLook | None = None) -> None:
         """Classify every record within the limits."""
 
-    def answer_in_stages(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], metric: BayesMetric | None = None, calibration: Calibration | None = None) -> None:
+    def answer_in_stages(self, settings: BayesQuerySettings, records: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stages: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], metric: BayesMetric | None = None, calibration: Calibration | None = None, look: BayesFirstLook | None = None) -> None:
         """
         Probabilities after each of the ascending numbers of steps: (records, stages, classes).
         """

@@ -78,6 +78,8 @@ model = BayesTreeClassifier(n_jobs=1).fit(X, y)
 proba = b"".join(model.predict_proba(X, budget=b).tobytes() for b in (0, 3, 50))
 model.set_params(refine_for="certificate")
 proba += b"".join(model.predict_proba(X, budget=b).tobytes() for b in (3, 500))
+model = BayesTreeClassifier(metric=None, first_look=True, n_jobs=1).fit(X, y)
+proba += b"".join(model.predict_proba(X[:n], budget=b).tobytes() for b in (0, 1) for n in (3, 300))
 print(_native.isa, hashlib.sha256(proba).hexdigest())
 """
 

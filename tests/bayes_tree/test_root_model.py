@@ -18,7 +18,9 @@ from bayes_tree.plain import plain
 def test_the_trees_take_over_from_the_root_model_in_eight_steps():
     X, y = load_digits(return_X_y=True)
     X = X[:, X.std(axis=0) > 2]
-    trees_only, voting = (plain(root_model=weight, decision="mixture").fit(X[::2], y[::2]) for weight in (None, 0.3))
+    trees_only, voting = (
+        plain(root_model=weight, decision="mixture", first_look=False).fit(X[::2], y[::2]) for weight in (None, 0.3)
+    )
     first = [(model.predict(X[1::2], budget=0) == y[1::2]).mean() for model in (trees_only, voting)]
     assert first[1] > first[0]
     vote = voting.predict_proba(X[:50], budget=0)

@@ -15,7 +15,7 @@ def test_simulate_accounts_for_every_record_on_every_machine(home):
     assert [row["machine"] for row in found["machines"]] == [0.5, 1.0]
     assert all(row["taken"] == found["records"] for row in found["machines"])
     assert found["machines"][1]["accuracy"] > 0.8
-    assert found["cost_s"].keys() == {"call", "record", "step"}
+    assert found["cost_s"].keys() == {"call", "record", "first_step", "step"}
 
 
 def test_simulate_names_the_machine_that_is_enough(home):

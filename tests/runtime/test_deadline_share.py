@@ -96,6 +96,15 @@ def test_a_batch_lasts_its_wanted_time_but_at_most_a_quarter_of_the_time_left(se
     assert DeadlineShare(max_steps=10, aim=1.0).plan(context).rows == slice(0, n_expected)
 
 
+def test_a_first_step_that_costs_much_is_given_only_where_there_is_time_for_it():
+    cost = StepCost(1e-9, 1e-6, 1e-6, first_step=10.0)
+    plans = [
+        DeadlineShare(aim=1.0).plan(scheduler_context([each_s * 1000 / 0.95] * 1000, cost=cost, batch_s=1e3))
+        for each_s in (5e-6, 11.5e-6, 20.5e-6)
+    ]
+    assert [plan.steps for plan in plans] == [0, 1, 10]
+
+
 def test_settings_out_of_range_are_refused():
     with pytest.raises(ValueError, match="the maximum number of steps is -1"):
         DeadlineShare(max_steps=-1)

@@ -3,8 +3,11 @@ import pytest
 
 from anystream.anytime.errors import RecordError
 from anystream.runtime import MachineCost, SimulatedClock, SimulatedModel, StepCost
+from anystream.runtime.step_cost import Measurement
 from anystream.runtime.warm_up import measure_step_cost
 from runtime.models import Threshold
+
+STEPS = 30  # of a model that answers no record sooner
 
 
 def feed(cost, truth, rng, n, noise=0.1):
@@ -28,8 +31,37 @@ def test_the_costs_are_found_and_followed():
 def test_a_few_batches_are_enough_for_costs_of_any_size():
     truth = (0.02, 3e-6, 5e-5)  # a call as costly as that of a random forest
     batches = [(n, n * each) for n in (1, 64, 256) for each in (0, 8)]
-    cost = StepCost.fit([(n, s, truth[0] + truth[1] * n + truth[2] * s) for n, s in batches])
+    cost = StepCost.fit([Measurement(n, s, n if s else 0, truth[0] + truth[1] * n + truth[2] * s) for n, s in batches])
     assert (cost.call_s, cost.record_s, cost.step_s) == pytest.approx(truth, rel=0.01)
+    assert cost.first_step == 1.0  # these batches do not tell
+
+
+def test_a_costly_first_step_is_measured_once_and_counted_from_then_on():
+    clock = SimulatedClock()
+    truth = MachineCost(call_s=1e-4, record_s=1e-6, step_s=1e-6, first_step=12.0)
+    cost = measure_step_cost(SimulatedModel(Threshold(STEPS), clock, truth), clock)
+    assert cost.first_step == pytest.approx(12.0, rel=0.01)
+    assert [cost.each_s(steps) for steps in (0, 0.5, 1, 3)] == pytest.approx([1e-6, 7e-6, 13e-6, 15e-6], rel=0.01)
+    for _ in range(50):  # the machine has become three times as slow
+        for records, each in ((100, 0), (100, 1), (40, 20)):
+            stepped = records if each else 0
+            seconds = 3 * (1e-4 + records * 1e-6 + (records * each + 11 * stepped) * 1e-6)
+            cost.update(records, records * each, seconds, stepped=stepped)
+    assert cost.each_s(1) == pytest.approx(39e-6, rel=0.2)
+    assert cost.first_step == pytest.approx(12.0, rel=0.01)
+
+
+@pytest.mark.parametrize("first_step", [1.0, 12.0])
+@pytest.mark.parametrize("steps", [0.0, 0.25, 1.0, 1.5, 100.0])
+def test_the_steps_within_a_time_are_those_that_take_it(first_step, steps):
+    cost = StepCost(1e-5, 2e-6, 3e-7, first_step=first_step)
+    assert cost.steps_within(cost.each_s(steps)) == pytest.approx(steps)
+
+
+@pytest.mark.parametrize("first_step", [0.5, float("nan"), float("inf")])
+def test_a_first_step_that_costs_less_than_a_step_is_refused(first_step):
+    with pytest.raises(ValueError, match=f"first_step is {first_step}"):
+        StepCost(first_step=first_step)
 
 
 def test_one_outlier_does_not_upset_the_estimate():

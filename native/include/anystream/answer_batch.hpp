@@ -88,7 +88,7 @@ void answer_by_steps(const Batch& batch, std::int64_t steps, int threads, const 
         InterruptibleSteps steady;
         for (std::size_t i = first; i < last; ++i) {
             batch.open(query, i);
-            steady.advance(query, batch.model, steps, nullptr);
+            steady.advance(query, batch.model, steps - query.steps(), nullptr);  // some open behind their first step
             batch.write(query, i, out);
         }
         constexpr std::int64_t kSmall = 4096;  // steps; the memory of longer queries is not worth keeping

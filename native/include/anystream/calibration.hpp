@@ -19,16 +19,24 @@ struct Calibration {
     void apply(std::span<double> proba, std::int64_t taken) const noexcept;
 };
 
-/// The probabilities of a query, calibrated unless there is no calibration or nothing is known about the record.
+/// The probabilities of a query, calibrated unless there is no calibration or nothing is known about the record. An
+/// answer of a first look has a calibration of its own, and the table counts the steps after it.
 template <typename Query>
 void write_posterior(Query& query, const typename Query::Model& model, const Calibration* calibration,
                      std::span<double> out) {
+    if constexpr (requires { query.calibrated_look(out); }) {
+        if (query.looking() && calibration != nullptr) return query.calibrated_look(out);
+    }
     query.posterior(model, out);
     if (calibration == nullptr) return;
     if constexpr (requires { query.nothing_known(); }) {
         if (query.nothing_known()) return;
     }
-    calibration->apply(out, query.steps());
+    if constexpr (requires { query.tree_steps(); }) {
+        calibration->apply(out, query.tree_steps());
+    } else {
+        calibration->apply(out, query.steps());
+    }
 }
 
 }  // namespace anystream

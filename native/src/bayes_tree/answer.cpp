@@ -16,6 +16,13 @@ constexpr std::size_t kGroup = 32;         // records that are refined in rounds
 constexpr std::size_t kQuickClasses = 64;  // up to so many a record is opened in a few microseconds
 constexpr std::size_t kMaxGroupClasses = 2048;  // with more classes the frontiers of one record fill it
 
+/// Answers one record of which nothing is known.
+void answer_unknown(const ForestBatch& batch, std::size_t i, const AnswerRows& out) {
+    Query query;
+    batch.open(query, i);
+    batch.write(query, i, out);
+}
+
 /// Answers at most kGroup records within the limits, all of them open at once: they advance together, in rounds.
 void answer_group(const ForestBatch& batch, const Limits& limits, std::size_t first, std::size_t last,
                   const AnswerRows& out) {
@@ -26,7 +33,10 @@ void answer_group(const ForestBatch& batch, const Limits& limits, std::size_t fi
     StopWatch watch(limits);
     InterruptibleSteps steady;
     // If another thread starts too late, this one begins with its records after the deadline: they are few and quick.
-    const std::size_t always = batch.classes() <= kQuickClasses ? batch.size() : kAlwaysReached;
+    // With a first look they have answers already.
+    const std::size_t always = batch.records.look != nullptr      ? 0
+                               : batch.classes() <= kQuickClasses ? batch.size()
+                                                                  : kAlwaysReached;
     const std::size_t size = open_group(batch, watch, first, last, group, always);
     // Later rounds are longer, a quarter of what was done: fewer changes from record to record, and still even.
     std::int64_t goal = 0;
@@ -38,7 +48,45 @@ void answer_group(const ForestBatch& batch, const Limits& limits, std::size_t fi
             going |= !group[i].certified();
         }
     }
-    for (std::size_t i = 0; i < size; ++i) batch.write(group[i], first + i, out);
+    for (std::size_t i = 0; i < size; ++i)
+        if (group[i].steps() > 0 || !out.reached(first + i)) batch.write(group[i], first + i, out);
+}
+
+/// The answers of the first look to all records, or until the limits end, but to the first kAlwaysReached in any case.
+/// A record of which nothing is known is left to a query.
+void look_first(const ForestBatch& batch, const Limits& limits, int threads, const AnswerRows& out) {
+    constexpr std::size_t kTask = 16 * FirstLook::kBlock;
+    const FirstLook& look = *batch.records.look;
+    const std::size_t classes = batch.classes(), d = look.dimensions(), lanes = look.lanes();
+    const double sharpness = batch.calibration == nullptr ? 1.0 : look.sharpness;
+    const double floor = batch.calibration == nullptr ? 0.0 : look.floor;
+    std::atomic<bool> stopped{false};
+    parallel_for(batch.size(), kTask, threads, [&](std::size_t first, std::size_t last) {
+        if (stopped.load(std::memory_order_relaxed) && first >= kAlwaysReached) return;
+        thread_local std::vector<float> scores;
+        scores.resize(FirstLook::kBlock * lanes);
+        StopWatch watch(limits);
+        for (std::size_t begin = first; begin < last; begin += FirstLook::kBlock) {
+            std::size_t end = std::min(last, begin + FirstLook::kBlock);
+            if (limits.interruptible() && watch.due()) {
+                stopped.store(true, std::memory_order_relaxed);
+                if (begin >= kAlwaysReached) return;
+                end = std::min(end, kAlwaysReached);
+            }
+            const double* const rows = batch.records.raw.row(begin).data();
+            look.scores(rows, end - begin, scores);
+            for (std::size_t i = begin; i < end; ++i) {
+                const double* const row = rows + (i - begin) * d;
+                if (std::all_of(row, row + d, [](double value) { return std::isnan(value); })) {
+                    answer_unknown(batch, i, out);
+                    continue;
+                }
+                look_posterior({scores.data() + (i - begin) * lanes, classes}, sharpness, floor,
+                               out.proba.subspan(i * classes, classes));
+                out.set(i, 0, false);
+            }
+        }
+    });
 }
 
 /// Answers many records within the limits, in passes. Each pass is deeper than the last and starts every record from
@@ -123,10 +171,13 @@ class Passes {
         bool finished = true;
         for (std::size_t i = begin; i < end; ++i) {
             const bool ended = watch.due();
-            if (first ? !ended || i < kAlwaysReached : !ended && !out_.certified(i) && out_.steps[i] < depth) {
+            const bool open = batch_.records.look != nullptr || !first
+                                  ? !ended && !out_.certified(i) && (first || out_.steps[i] < depth)
+                                  : !ended || i < kAlwaysReached;
+            if (open) {
                 batch_.open(query, i);
-                steady.advance(query, batch_.model, depth, &watch);
-                steps += query.steps() + kOpening;
+                steady.advance(query, batch_.model, depth - query.steps(), &watch);
+                steps += query.tree_steps() + kOpening;
                 if (first || query.steps() > out_.steps[i]) batch_.write(query, i, out_);
             }
             finished &= out_.reached(i) && (out_.certified(i) || out_.steps[i] >= limits_.steps);
@@ -178,7 +229,14 @@ void log2_scores_in_stages(const ForestBatch& batch, std::span<const std::int64_
     });
 }
 
-void answer(const ForestBatch& batch, const Limits& limits, int threads, const AnswerRows& out) {
+void answer(const ForestBatch& given, const Limits& limits, int threads, const AnswerRows& out) {
+    ForestBatch batch = given;
+    if (!Query::looks_first(batch.model, batch.records.look)) batch.records.look = nullptr;
+    if (batch.records.look != nullptr) {
+        if (limits.interruptible() || limits.steps == 0) look_first(batch, limits, threads, out);
+        if (limits.steps == 0) return;
+        batch.records.past_look = true;
+    }
     if (!limits.interruptible()) return answer_by_steps(batch, limits.steps, threads, out);
     const std::size_t half = (batch.size() + 1) / 2;
     if (half > kGroup || batch.classes() > kMaxGroupClasses || (thread_count(threads) < 2 && batch.size() > kGroup))

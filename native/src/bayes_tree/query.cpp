@@ -68,6 +68,7 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const Tree
     steps_ = 0;
     open_classes_ = 0;
     decided_ = false;
+    look_state_ = Look::none;
     turns_.clear();
     x_.resize(forest.dimensions());
     missing_ = forest.standardise(record.x.data(), x_.data());
@@ -89,6 +90,27 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const Tree
     // Before the first step the root model alone gives the answer: many records need no tree.
     if (vote_.empty() || settings_.certify) read_roots(forest);
     if (settings_.certify) open_certificate(forest);
+    if (record.look != nullptr && !nothing_known() && looks_first(forest, record.look)) look_first(record);
+}
+
+bool Query::looks_first(const Forest& forest, const FirstLook* look) noexcept {
+    if (look == nullptr || look->classes != forest.classes() || look->dimensions() != forest.dimensions()) return false;
+    for (std::size_t c = 0; c < look->classes; ++c)
+        if (forest.class_root(c) == kNothing) return false;
+    return true;
+}
+
+void Query::look_first(const TreeRecord& record) {
+    if (record.raw.empty()) {
+        look_state_ = Look::past;
+        return;
+    }
+    look_state_ = Look::present;
+    look_.score.resize(record.look->lanes());
+    record.look->scores(record.raw.data(), 1, look_.score);
+    look_.score.resize(classes_);
+    look_.sharpness = record.look->sharpness;
+    look_.floor = record.look->floor;
 }
 
 void Query::read_roots(const Forest& forest) {
@@ -404,6 +426,10 @@ std::size_t Query::next_class(const Forest& forest) {
 }
 
 bool Query::step(const Forest& forest) {
+    if (looking()) {
+        look_state_ = Look::past;
+        return true;
+    }
     if (certified()) return false;
     read_roots(forest);
     const std::size_t c = settings_.certify ? widest_class() : next_class(forest);
@@ -468,6 +494,7 @@ Scaled Query::score(std::size_t point_class) const {
 }
 
 void Query::posterior(const Forest& forest, std::span<double> out) const {
+    if (looking()) return look_posterior(look_.score, 1.0, 0.0, out);
     if (nothing_known()) {
         double total = 0.0;
         for (std::size_t c = 0; c < classes_; ++c)
@@ -533,6 +560,7 @@ void Query::log2_scores(const Forest& forest, std::span<double> scores, std::spa
 }
 
 std::size_t Query::label(const Forest& forest) const {
+    if (looking()) return look_label(look_.score);
     thread_local std::vector<double> proba;
     proba.resize(classes_);
     posterior(forest, proba);

@@ -10,7 +10,7 @@ namespace anystream::bayes_tree {
 
 namespace {
 
-constexpr std::uint32_t kVersion = 5;
+constexpr std::uint32_t kVersion = 6;
 constexpr double kMaxWeight = 1e100;  // of the root model
 constexpr double kMaxLog2 = 1e31;     // of a density; the least is kMinLog2 = -1e30
 constexpr double kRounding = 1e-6;    // of a sum from which a million entries were subtracted, relative to its peak
@@ -45,6 +45,12 @@ std::vector<std::byte> Query::suspend() const {
         out.value(state.since);
     }
     if (settings_.certify) out.array(certificate_.sums());
+    out.value(look_state_);
+    if (looking()) {
+        out.array(look_.score);
+        out.value(look_.sharpness);
+        out.value(look_.floor);
+    }
     return out.take();
 }
 
@@ -91,6 +97,14 @@ void Query::resume(const Forest& forest, std::span<const std::byte> bytes) {
     }
     std::vector<Certificate::Sums> sums;
     if (next.settings_.certify) in.array(sums, next.classes_, "its bounds are damaged");
+    const Look look_state = in.choice(Look::past);
+    if (look_state == Look::present) {
+        in.array(next.look_.score, next.classes_, "its first look is damaged");
+        next.look_.sharpness = in.value<double>();
+        next.look_.floor = in.value<double>();
+        next.require_look();
+        StateReader::require(next.steps_ == 0, "its steps are damaged");
+    }
     in.end();
     StateReader::require(next.turns_.size() <= next.classes_, "its turns are damaged");
     for (const std::int32_t c : next.turns_)
@@ -105,6 +119,7 @@ void Query::resume(const Forest& forest, std::span<const std::byte> bytes) {
     }
     for (std::size_t c = 0; c < next.classes_; ++c) next.order(c);
     next.roots_read_ = true;
+    next.look_state_ = look_state;
     next.reserve_lanes(forest);
     *this = std::move(next);
 }
@@ -119,6 +134,13 @@ void Query::require_projection() const {
         for (std::size_t j = first; j < first + d; ++j) length += projection_[j] * projection_[j];
         require(std::abs(length - 1.0) <= kRounding);
     }
+}
+
+/// Throws unless the scores of the first look and their calibration are numbers that `suspend` writes.
+void Query::require_look() const {
+    const auto require = [](bool holds) { StateReader::require(holds, "its first look is damaged"); };
+    for (const float score : look_.score) require(std::abs(score) <= kMaxLog2);
+    require(look_.sharpness > 0.0 && look_.sharpness <= kMaxWeight && look_.floor >= 0.0 && look_.floor <= 1.0);
 }
 
 /// Throws unless the votes of the root model are complete, or missing.

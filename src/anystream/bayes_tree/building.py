@@ -226,16 +226,26 @@ def rebuild_in_space(
     """
     if own_metric == metric:
         return forest
-    points, numbers = _records_by_age(forest)
     newest = _newest(recipe.window)
-    records = points[newest] if own_metric is None else own_metric.undo(points[newest])
+    records, numbers = records_of(forest, own_metric, newest)
     return build_forest(
         replace(recipe, root_weight=None),
         map_records(metric, records, threads),
-        numbers[newest],
+        numbers,
         forest.classes,
         threads=threads,
     )
+
+
+def records_of(
+    forest: BayesForest, metric: Metric | None, which: slice = slice(None)
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Return the records of a forest before its metric, as far as it can be undone, and their class numbers.
+
+    They are ordered by age, the oldest first; `which` selects some of them.
+    """
+    points, numbers = _records_by_age(forest)
+    return (points[which] if metric is None else metric.undo(points[which])), numbers[which]
 
 
 def _records_by_age(forest: BayesForest) -> tuple[NDArray[np.float64], NDArray[np.int32]]:

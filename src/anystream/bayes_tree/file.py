@@ -1,4 +1,4 @@
-"""Content of the model file of a Bayes tree classifier: recipe, metric and forest."""
+"""Content of the model file of a Bayes tree classifier: recipe, metric, first look and forest."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anystream._native import BayesForest, ModelFileError
+from anystream.bayes_tree.first_look import FirstLook
 from anystream.bayes_tree.metric import Metric
 from anystream.bayes_tree.paging import lay_out_in_pages
 from anystream.bayes_tree.recipe import ForestRecipe
@@ -80,18 +81,31 @@ METRIC_ARRAYS = {
 """Arrays of a metric; a model without one has none of them."""
 
 
+LOOK_ARRAYS = {
+    "first_look_shift": ArraySpec("float64", ("d",), finite=True),
+    "first_look_factor": ArraySpec("float64", ("d",), finite=True),
+    "first_look_square_mean": ArraySpec("float32", ("d",), finite=True),
+    "first_look_weight": ArraySpec("float32", ("terms", "look_classes"), finite=True),
+    "first_look_bias": ArraySpec("float32", ("look_classes",), finite=True),
+}
+"""Arrays of a first look; a model without one has none of them. A class that appeared later is not among its own."""
+
+_LOOK = "first_look"
+
+
 class SavedForest(NamedTuple):
     """What a model file stores beside its head."""
 
     recipe: ForestRecipe
     metric: Metric | None
     calibration: Calibration | None
+    first_look: FirstLook | None
     forest: BayesForest
 
 
 def dump_forest(saved: SavedForest, page_bytes: int | None = None) -> ModelState:
     """Return the metadata and arrays from which `read_forest` restores the forest; its nodes in pages if asked."""
-    recipe, metric, calibration, forest = saved
+    recipe, metric, calibration, look, forest = saved
     sizes = {"d": forest.dimensions, "classes": forest.classes}
     flat = forest.arrays()
     if page_bytes is not None:
@@ -99,7 +113,11 @@ def dump_forest(saved: SavedForest, page_bytes: int | None = None) -> ModelState
     arrays = {name: _reshape(flat[name], spec, sizes) for name, spec in FOREST_ARRAYS.items()}
     if metric is not None:
         arrays |= {f"metric_{field.name}": getattr(metric, field.name) for field in fields(Metric)}
-    return ModelState({"recipe": recipe.to_json()} | dump_calibration(calibration), arrays)
+    metadata = {"recipe": recipe.to_json()} | dump_calibration(calibration)
+    if look is not None:
+        arrays |= {name: getattr(look, name.removeprefix(f"{_LOOK}_")) for name in LOOK_ARRAYS}
+        metadata |= {_LOOK: {"sharpness": look.sharpness, "floor": look.floor}}
+    return ModelState(metadata, arrays)
 
 
 def read_forest(file: ModelFile, n_features: int, n_classes: int, *, mapped: bool) -> SavedForest:
@@ -116,6 +134,8 @@ def read_forest(file: ModelFile, n_features: int, n_classes: int, *, mapped: boo
     """
     recipe = _read_recipe(file, n_features)
     specs = FOREST_ARRAYS if recipe.metric is None else FOREST_ARRAYS | METRIC_ARRAYS
+    if _LOOK in file.metadata:
+        specs = specs | LOOK_ARRAYS
     arrays, _ = check_arrays(file, specs, {"d": n_features, "classes": n_classes})
     metric = None if recipe.metric is None else _read_metric(file, arrays)
     flat = {name: arrays[name].reshape(-1) for name in FOREST_ARRAYS}
@@ -123,7 +143,8 @@ def read_forest(file: ModelFile, n_features: int, n_classes: int, *, mapped: boo
         forest = BayesForest.from_arrays(recipe.forest_settings(), n_features, flat, whole=not mapped)
     except ModelFileError as error:
         raise ModelFileError(f"{file.path}: {error}") from None
-    return SavedForest(recipe, metric, read_calibration(file), forest)
+    look = _read_look(file, arrays) if _LOOK in file.metadata else None
+    return SavedForest(recipe, metric, read_calibration(file), look, forest)
 
 
 def _read_recipe(file: ModelFile, n_features: int) -> ForestRecipe:
@@ -141,6 +162,20 @@ def _read_metric(file: ModelFile, arrays: dict[str, NDArray[Any]]) -> Metric:
     if not fits or (np.diff(metric.knots.reshape(d, -1), axis=1) < 0).any():
         raise ModelFileError(f"{file.path}: the arrays of the metric do not fit each other; {RESTORE}")
     return metric
+
+
+def _read_look(file: ModelFile, arrays: dict[str, NDArray[Any]]) -> FirstLook:
+    calibration = require_metadata(file, _LOOK, dict)
+    try:
+        found = FirstLook(
+            **{name.removeprefix(f"{_LOOK}_"): np.array(arrays[name]) for name in LOOK_ARRAYS},
+            sharpness=float(calibration["sharpness"]),
+            floor=float(calibration["floor"]),
+        )
+        _ = found.native  # native code checks sizes and ranges
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ModelFileError(f"{file.path}: the first look is invalid: {error}; {RESTORE}") from None
+    return found
 
 
 def _reshape(flat: NDArray[Any], spec: ArraySpec, sizes: dict[str, int]) -> NDArray[Any]:

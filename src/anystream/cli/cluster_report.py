@@ -25,7 +25,7 @@ def print_clusters_as_json(result: ClusterResult) -> None:
     print_json(
         {
             "records": round(simulation.traffic.n_records),
-            "cost_s": {"call": cost.call_s, "record": cost.record_s, "step": cost.step_s},
+            "cost_s": cost.to_json(),
             "faults": asdict(simulation.faults),
             "min_on_time": result.min_on_time,
             "min_workers": result.min_workers,

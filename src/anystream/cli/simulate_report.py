@@ -21,7 +21,7 @@ def print_report_as_json(result: SimulationResult) -> None:
     print_json(
         {
             "records": result.n_records,
-            "cost_s": {"call": cost.call_s, "record": cost.record_s, "step": cost.step_s},
+            "cost_s": cost.to_json(),
             "machines": [{"machine": run.speed} | run.summary.to_json() for run in result.runs],
         }
     )

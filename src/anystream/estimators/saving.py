@@ -38,6 +38,8 @@ class SaveableMixin(metaclass=ABCMeta):
     """Name of the model in files."""
     file_version: ClassVar[int] = 1
     """Version of the layout of this kind."""
+    older_file_versions: ClassVar[tuple[int, ...]] = ()
+    """Older versions that `restore_state` reads too."""
     has_columns: ClassVar[bool] = True
     """Whether every model has columns; False if there are models of records without features."""
     copies_mapped_files: ClassVar[bool] = False
@@ -149,7 +151,7 @@ class SaveableMixin(metaclass=ABCMeta):
     @classmethod
     def from_file(cls, file: ModelFile, *, mapped: bool = False) -> Self:
         """Return the model of a file, every value checked before it is used; `anystream.load` calls this."""
-        head = ModelHead.read(file, cls.kind, cls.file_version)
+        head = ModelHead.read(file, cls.kind, (*cls.older_file_versions, cls.file_version))
         if head.columns is None and cls.has_columns:
             raise ModelFileError(f"{file.path}: has no columns; save the model again")
         with name_file_in_errors(cls, file):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -46,9 +46,9 @@ class ModelHead:
         }
 
     @classmethod
-    def read(cls, file: ModelFile, kind: str, version: int) -> Self:
-        """Read and check the head of a file, which must be of this kind and version."""
-        require_kind(file, kind, (version,))
+    def read(cls, file: ModelFile, kind: str, versions: Collection[int]) -> Self:
+        """Read and check the head of a file, which must be of this kind and of one of these versions."""
+        require_kind(file, kind, versions)
         parameters = require_metadata(file, "parameters", dict)
         classes = labels_from_json(file, "classes")
         if len(classes) == 0:

@@ -19,18 +19,29 @@ from anystream.runtime.label_intake import LabelIntake
 from anystream.runtime.learner import Learner
 from anystream.runtime.records import Records
 from anystream.runtime.schedulers.contract import Scheduler
+from anystream.runtime.step_cost import StepCost
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What classifying cost: calls of the model, records and steps over all of them."""
+    """What classifying cost: calls of the model, records and steps over all of them, and records that took a step."""
 
     calls: int
     records: int
     steps: int
+    stepped: int
 
     def __add__(self, other: Work) -> Work:
-        return Work(self.calls + other.calls, self.records + other.records, self.steps + other.steps)
+        return Work(
+            self.calls + other.calls,
+            self.records + other.records,
+            self.steps + other.steps,
+            self.stepped + other.stepped,
+        )
+
+    def measured_by(self, cost: StepCost, seconds: float) -> None:
+        """Correct the costs by the seconds that this work took."""
+        cost.update(self.records, self.steps, seconds, calls=self.calls, stepped=self.stepped)
 
 
 class BatchClassifier:
@@ -115,7 +126,7 @@ class BatchClassifier:
         """Classify both halves of a refused batch; a single record is rejected."""
         if len(batch) == 1:
             self._delivery.reject(batch.reject(str(error)))
-            return Work(calls=1, records=1, steps=0)
+            return Work(calls=1, records=1, steps=0, stepped=0)
         half = len(batch) // 2
         first = self.classify_once(batch.take(slice(half)), steps, until)
         return first + self.classify_once(batch.take(slice(half, None)), steps, until)
@@ -126,7 +137,8 @@ class BatchClassifier:
 
 def _classify(model: Any, features: NDArray[np.float64], budget: Budget) -> tuple[Answer, Work]:
     answer: Answer = model.classify(features, budget=budget)
-    return answer, Work(calls=1, records=int(np.count_nonzero(answer.reached)), steps=int(answer.steps.sum()))
+    reached, stepped = (int(np.count_nonzero(each)) for each in (answer.reached, answer.steps))
+    return answer, Work(calls=1, records=reached, steps=int(answer.steps.sum()), stepped=stepped)
 
 
 def _merge_answers(answer: Answer, rows: NDArray[np.int64], deeper: Answer) -> Answer:

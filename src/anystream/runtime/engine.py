@@ -314,7 +314,7 @@ class Engine:
             return self._max_records
         steps = getattr(self.scheduler, "max_steps", None)
         steps = _UNLIMITED_STEPS if steps is None else steps
-        each_s = self.cost.record_s + (steps if getattr(self.source, "always_ready", False) else 0) * self.cost.step_s
+        each_s = self.cost.each_s(steps if getattr(self.source, "always_ready", False) else 0)
         return int(min(max(_READ_SHARE * self._within_s / each_s, 1.0), self._max_records))
 
     def _finish_evicted(self, evicted: Records, now: float) -> float:
@@ -333,7 +333,7 @@ class Engine:
             in_time = evicted.take(~is_late)
             called = self.clock.now()
             work = self._classifier.classify_once(in_time, 0, float(in_time.deadline.min()))
-            self.cost.update(work.records, work.steps, self.clock.now() - called, calls=work.calls)
+            work.measured_by(self.cost, self.clock.now() - called)
         return self.clock.now() - began
 
     def _classify_batch(self, began: float, evicted_s: float) -> tuple[BatchPlan | None, int]:
@@ -348,7 +348,7 @@ class Engine:
         work, unreached = self._classifier.classify_planned(batch, plan.steps, plan.until)
         if unreached is not None:
             self.queue.enqueue(unreached)
-        self.cost.update(work.records, work.steps, self.clock.now() - began - evicted_s, calls=work.calls)
+        work.measured_by(self.cost, self.clock.now() - began - evicted_s)
         return plan, len(batch)
 
     # -- checkpoints -------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from anystream.runtime.records import Records
 from anystream.runtime.replay import Replay, at_times
 from anystream.runtime.row_hash import check_rows, describe_rows
 from anystream.runtime.schedulers.contract import Scheduler
-from anystream.runtime.step_cost import fit_costs
+from anystream.runtime.step_cost import Measurement, fit_costs, steps_of_work
 from anystream.runtime.summary import Summary
 
 
@@ -29,12 +29,14 @@ from anystream.runtime.summary import Summary
 class MachineCost:
     """Cost of work in seconds: per call, per record of a batch, and per step.
 
-    `measure` returns the costs of a model on this machine; `scale(2.0)` those on a machine twice as fast.
+    The first step of a record costs as much as `first_step` of the others. `measure` returns the costs of a model on
+    this machine; `scale(2.0)` those on a machine twice as fast.
     """
 
     call_s: float
     record_s: float
     step_s: float
+    first_step: float = 1.0
 
     @classmethod
     def measure(cls, model: Any, X: NDArray[np.float64], *, repeats: int = 5) -> MachineCost:
@@ -52,22 +54,29 @@ class MachineCost:
         measured = []
         for n in (1, 32, 256, 2048):
             batch = np.ascontiguousarray(X[np.arange(n) % len(X)])
-            for steps in (0, 10, 50):
+            for steps in (0, 1, 10, 50):
                 times_s = []
                 for _ in range(repeats):
                     began = time.perf_counter()
                     answer = model.classify(batch, budget=steps)
                     times_s.append(time.perf_counter() - began)
-                measured.append((n, int(answer.steps.sum()), min(times_s)))
-        return cls(*(max(cost, 1e-9) for cost in fit_costs(measured)))
+                stepped = int(np.count_nonzero(answer.steps))
+                measured.append(Measurement(n, int(answer.steps.sum()), stepped, min(times_s)))
+        found = fit_costs(measured, 1e-9)
+        return cls(max(found.call_s, 1e-9), max(found.record_s, 1e-9), found.step_s, found.first_step)
 
     def scale(self, speed: float) -> MachineCost:
         """Return the costs on a machine `speed` times as fast."""
-        return MachineCost(self.call_s / speed, self.record_s / speed, self.step_s / speed)
+        return MachineCost(self.call_s / speed, self.record_s / speed, self.step_s / speed, self.first_step)
+
+    def to_json(self) -> dict[str, float]:
+        """Return the seconds of a call, a record, the first step of a record and a further one."""
+        first_s = self.first_step * self.step_s
+        return {"call": self.call_s, "record": self.record_s, "first_step": first_s, "step": self.step_s}
 
     def records_per_s(self, steps: float) -> float:
         """Return the throughput at `steps` steps per record, in large batches."""
-        return 1.0 / (self.record_s + steps * self.step_s)
+        return 1.0 / (self.record_s + (steps + min(steps, 1.0) * (self.first_step - 1.0)) * self.step_s)
 
 
 class SimulatedModel:
@@ -100,10 +109,12 @@ class SimulatedModel:
         if budget.until is not None and n:
             left_s = budget.until - self._clock.now() - cost.call_s
             n_reached = max(min(int(left_s / cost.record_s), n), 1)
-            affordable = max(int((left_s / n - cost.record_s) / cost.step_s), 0)
+            work = (left_s / n - cost.record_s) / cost.step_s
+            affordable = max(int(steps_of_work(work, cost.first_step)), 0)
             steps = affordable if steps is None else min(steps, affordable)
         answer: Answer = self._model.classify(X[:n_reached], budget=Budget(steps=steps))
-        seconds = cost.call_s + n_reached * cost.record_s + float(answer.steps.sum()) * cost.step_s
+        work = float(answer.steps.sum()) + float(np.count_nonzero(answer.steps)) * (cost.first_step - 1.0)
+        seconds = cost.call_s + n_reached * cost.record_s + work * cost.step_s
         self._clock.sleep(seconds)
         answer.elapsed_s = seconds
         return answer if n_reached == n else self._add_unreached(answer, n - n_reached)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from operator import mul
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,21 +22,57 @@ _MAX_UNCERTAINTY = 3.0  # maximum uncertainty of a cost, relative to itself
 _COSTS = range(3)
 
 
-def fit_costs(measurements: Sequence[tuple[int, int, float]]) -> tuple[float, float, float]:
-    """Return the seconds per call, record and step that explain batches of (records, steps, seconds) best.
+class Measurement(NamedTuple):
+    """One batch: its records, the steps of all of them, how many took a step, and the seconds that it took."""
 
-    The fit minimises relative errors, under costs of 0 or more.
+    records: int
+    steps: int
+    stepped: int
+    seconds: float
+
+
+class Costs(NamedTuple):
+    """Seconds per call, record and step, and how many steps the first one of a record costs as much as."""
+
+    call_s: float
+    record_s: float
+    step_s: float
+    first_step: float = 1.0
+
+
+def fit_costs(measurements: Sequence[Measurement], min_step_s: float = 0.0) -> Costs:
+    """Return the costs that explain measured batches best, a step counting as `min_step_s` or more.
+
+    The fit minimises relative errors, under costs of 0 or more. A first step counts as one step if it costs less than
+    twice as much, or if the batches do not tell it apart.
     """
     from scipy.optimize import nnls
 
-    uses = np.array([[1.0, records, steps] for records, steps, _ in measurements])
-    seconds = np.array([seconds for _, _, seconds in measurements])
-    costs, _ = nnls(uses / seconds[:, np.newaxis], np.ones(len(seconds)))
-    return float(costs[0]), float(costs[1]), float(costs[2])
+    uses = np.array([[1.0, each.records, each.steps, each.stepped] for each in measurements])
+    seconds = np.array([each.seconds for each in measurements])
+    relative = uses / seconds[:, np.newaxis]
+    (call_s, record_s, step_s, further_s), _ = nnls(relative, np.ones(len(seconds)))
+    step_s = max(step_s, min_step_s)
+    if np.linalg.matrix_rank(uses) == uses.shape[1] and 0.0 < step_s <= further_s:
+        return Costs(float(call_s), float(record_s), float(step_s), float(1.0 + further_s / step_s))
+    (call_s, record_s, step_s), _ = nnls(relative[:, :3], np.ones(len(seconds)))
+    return Costs(float(call_s), float(record_s), max(float(step_s), min_step_s))
+
+
+def steps_of_work(work: float, first_step: float) -> float:
+    """Return how many steps of a record are as much work as `work` steps, of which the first counts `first_step` times.
+
+    Below 1 it is the share of the records that can have their first step.
+    """
+    return work / first_step if work < first_step else work - (first_step - 1.0)
 
 
 class StepCost:
     """The cost model t = call + record · n + step · S of a batch of n records that takes S steps in all.
+
+    The first step of a record counts in S as often as it is costlier than another: a Bayes tree with a first look maps
+    the record and evaluates its root model there. That ratio belongs to the model, not to the load of the machine, and
+    is measured once.
 
     Each batch corrects the three costs, so they follow the machine: other work on it, a model that grows, more
     threads. (A Kalman filter over a random walk, in plain numbers: three are too few for arrays.) Errors are relative,
@@ -47,6 +84,8 @@ class StepCost:
     ----------
     call_s, record_s, step_s : float
         First guesses, in seconds.
+    first_step : float, default=1
+        How many steps the first one of a record costs as much as.
 
     Attributes
     ----------
@@ -57,8 +96,18 @@ class StepCost:
         the LOCUST paper.
     """
 
-    def __init__(self, call_s: float = _PRIOR_S[0], record_s: float = _PRIOR_S[1], step_s: float = _PRIOR_S[2]) -> None:
+    def __init__(
+        self,
+        call_s: float = _PRIOR_S[0],
+        record_s: float = _PRIOR_S[1],
+        step_s: float = _PRIOR_S[2],
+        *,
+        first_step: float = 1.0,
+    ) -> None:
         self.call_s, self.record_s, self.step_s = call_s, record_s, step_s
+        if not 1.0 <= first_step < math.inf:
+            raise ValueError(f"first_step is {first_step}; use a number of steps of 1 or more")
+        self.first_step = first_step
         if not min(call_s, record_s, step_s) > 0.0:
             raise ValueError(f"costs are {[call_s, record_s, step_s]}; use positive numbers of seconds")
         costs = (call_s, record_s, step_s)
@@ -69,28 +118,44 @@ class StepCost:
         self._steps = 0.0
 
     @classmethod
-    def fit(cls, measurements: Sequence[tuple[int, int, float]]) -> StepCost:
-        """Return costs that start from measured batches of (records, steps, seconds)."""
-        found = fit_costs(measurements)
-        return cls(*(max(cost, smallest) for cost, smallest in zip(found, _MIN_S, strict=True)))
+    def fit(cls, measurements: Sequence[Measurement]) -> StepCost:
+        """Return costs that start from measured batches."""
+        *found, first_step = fit_costs(measurements, _MIN_S[2])
+        return cls(*(max(cost, smallest) for cost, smallest in zip(found, _MIN_S, strict=True)), first_step=first_step)
 
     @property
     def average_step_s(self) -> float:
         """Seconds per step in the history of the stream, set-up included; t' of Eq. 8."""
         return self._seconds / self._steps if self._steps else self.step_s
 
+    def each_s(self, steps: float) -> float:
+        """Return the expected seconds of one record in a batch, if records take `steps` steps on average."""
+        return self.record_s + (steps + min(steps, 1.0) * (self.first_step - 1.0)) * self.step_s
+
+    def steps_within(self, seconds: float) -> float:
+        """Return how many steps one record of a batch can have in so many seconds.
+
+        Below 1 it is the share of the records that can have their first step; negative if there is no time for any.
+        """
+        return steps_of_work((seconds - self.record_s) / self.step_s, self.first_step)
+
     def estimate_s(self, records: float, steps_each: float) -> float:
         """Return the expected seconds of a batch."""
-        return self.call_s + records * (self.record_s + steps_each * self.step_s)
+        return self.call_s + records * self.each_s(steps_each)
 
-    def update(self, records: int, steps: int, seconds: float, *, calls: int = 1) -> None:
-        """Correct the costs by a measurement: `calls` calls with `records` records and `steps` steps in all."""
+    def update(self, records: int, steps: float, seconds: float, *, calls: int = 1, stepped: int = 0) -> None:
+        """Correct the costs by a measurement: `calls` calls with `records` records and `steps` steps in all.
+
+        `stepped` of the records took a step.
+        """
         if records < 1 or not seconds > 0.0:
             return
         kept = math.exp(-seconds / _HISTORY_S)
         self._seconds = kept * self._seconds + seconds
         self._steps = kept * self._steps + steps
-        self._widen_uncertainty(min(seconds, _OUTLIER * self.estimate_s(records, steps / records)))
+        steps += stepped * (self.first_step - 1.0)
+        expected_s = self.call_s + records * (self.record_s + steps / records * self.step_s)
+        self._widen_uncertainty(min(seconds, _OUTLIER * expected_s))
 
         costs, spread = (self.call_s, self.record_s, self.step_s), self._uncertainty
         use = (calls / seconds, records / seconds, steps / seconds)  # the prediction is use · costs, the measurement 1

@@ -9,9 +9,9 @@ import numpy as np
 from anystream.anytime.budget import Budget
 from anystream.anytime.errors import RecordError
 from anystream.runtime.clock import Clock
-from anystream.runtime.step_cost import StepCost
+from anystream.runtime.step_cost import Measurement, StepCost
 
-_BATCHES = ((1, 0), (1, 0), (64, 0), (64, 8), (256, 0), (256, 8))  # records, and steps of each
+_BATCHES = ((1, 0), (1, 0), (64, 0), (64, 8), (256, 0), (256, 1), (256, 8))  # records, and steps of each
 
 
 def measure_step_cost(model: Any, clock: Clock) -> StepCost:
@@ -29,11 +29,12 @@ def measure_step_cost(model: Any, clock: Clock) -> StepCost:
         return StepCost()
 
 
-def _time_batches(model: Any, clock: Clock) -> list[tuple[int, int, float]]:
-    """Return the records, steps and seconds of each warm-up batch."""
+def _time_batches(model: Any, clock: Clock) -> list[Measurement]:
+    """Return the measurement of each warm-up batch."""
     measured = []
     for n, steps in _BATCHES:
         began = clock.now()
         answer = model.classify(np.zeros((n, model.n_features_in_)), budget=Budget(steps=steps))
-        measured.append((n, int(answer.steps.sum()), max(clock.now() - began, 1e-9)))
+        seconds = max(clock.now() - began, 1e-9)
+        measured.append(Measurement(n, int(answer.steps.sum()), int(np.count_nonzero(answer.steps)), seconds))
     return measured

@@ -123,7 +123,7 @@ def simulate_worker(
     w / rate seconds.
     """
     clock = SimulatedClock()
-    scaled = MachineCost(cost.call_s, weight * cost.record_s, weight * cost.step_s)
+    scaled = MachineCost(cost.call_s, weight * cost.record_s, weight * cost.step_s, cost.first_step)
     source, sink = _SampledSource(records, clock), _AnswerColumns(len(records.rows))
     engine = Engine(
         SimulatedModel(answers, clock, scaled),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "anystream/answer_batch.hpp"
+#include "anystream/bayes_tree/first_look.hpp"
 #include "anystream/bayes_tree/metric.hpp"
 #include "anystream/bayes_tree/query.hpp"
 
@@ -16,19 +17,29 @@ namespace anystream::bayes_tree {
 /// A record in the space of the trees; with a metric it is valid until this thread's next call.
 [[nodiscard]] TreeRecord in_tree_space(const Metric* metric, std::span<const double> record);
 
-/// Raw records and the metric that the trees were built in (nullptr: none).
+/// Raw records, the metric that the trees were built in and the first look at them (nullptr: none).
 struct MappedRows {
     RecordRows raw;
     const Metric* metric;
+    const FirstLook* look = nullptr;
+    bool past_look = false;  // queries begin one step later, behind the first look
 
     [[nodiscard]] std::size_t size() const noexcept { return raw.size(); }
     /// Record i in the space of the trees, as `in_tree_space`.
-    [[nodiscard]] TreeRecord row(std::size_t i) const { return in_tree_space(metric, raw.row(i)); }
+    [[nodiscard]] TreeRecord row(std::size_t i) const {
+        TreeRecord record = in_tree_space(metric, raw.row(i));
+        record.look = look;
+        if (!past_look) record.raw = raw.row(i);
+        return record;
+    }
 };
 
 using ForestBatch = Batch<Query, MappedRows>;
 
 /// Answers every record within the limits. Steps are per record; a deadline and a flag bound the whole call.
+///
+/// With a first look, that is all of the work if no step is allowed; within a deadline or a flag it comes first, for
+/// all records, and whatever ends the work later finds every record answered.
 ///
 /// Without a deadline and a flag every record takes its steps in one go. With one of them:
 ///   - up to 64 records (32 if there is one thread) of at most 2,048 classes are open all at once, each thread's half

@@ -36,7 +36,18 @@ struct BoxExponents {
     double lowest, mean, highest, reach;
 };
 
-/// Factors that `panel_exponents` reads at once: enough independent sums to hide the latency of an addition.
+/// A first look at records (first_look.hpp).
+struct LookLanes {
+    const double *shift, *factor;              // (dimensions,)
+    const float *square_mean, *weight, *bias;  // (dimensions,), (2 dimensions, lanes), (lanes,)
+    std::size_t dimensions, lanes;             // lanes are a multiple of 8
+};
+
+/// Deviations from the mean count at most as this many standard deviations in a first look.
+inline constexpr float kMaxDeviation = 4.0F;
+
+/// Factors that `panel_exponents`, and records that `look_scores`, reads at once: enough independent sums to hide the
+/// latency of an addition.
 inline constexpr std::size_t kTogether = 4;
 
 struct Kernels {
@@ -67,6 +78,11 @@ struct Kernels {
     /// dimension order[i]. `scratch` holds 8 values per dimension.
     void (*row_exponents)(const double* x, const double* mean, const std::int32_t* order, const double* factor,
                           const std::int32_t* begin, std::size_t dimensions, double* scratch, double* out);
+    /// The 2 d terms of a record: z_j = (x_j - shift_j) * factor_j, clipped, then z_j^2 - square_mean_j; 0 and 0 where
+    /// x_j is missing.
+    void (*look_terms)(const double* x, const LookLanes& look, float* terms);
+    /// out[k, l] = bias[l] + sum_j terms[k, j] * weight[j, l] for 1 or kTogether records k, added in the order of j.
+    void (*look_scores)(const float* terms, std::size_t records, const LookLanes& look, float* out);
     BoxExponents (*box_exponents)(const double* x, const float* precision, const Cloud& cloud, std::size_t dimensions);
 };
 

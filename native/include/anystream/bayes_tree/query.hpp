@@ -10,6 +10,9 @@
 // In between the exponents change from the one to the other by the shares of `hand_over`: a score of few entries counts
 // less.
 //
+// With a first look (first_look.hpp) the answer before the first step is that of the look. The first step replaces it
+// by the answer that a query without a look begins with; `tree_steps` counts the refinements after it.
+//
 // A query for a certificate refines where its bounds are open (certificate.hpp) and ends when they decide the label of
 // the mixture of all kernels. From then on that label is its answer.
 #pragma once
@@ -21,6 +24,7 @@
 
 #include "anystream/anytime_query.hpp"
 #include "anystream/bayes_tree/certificate.hpp"
+#include "anystream/bayes_tree/first_look.hpp"
 #include "anystream/bayes_tree/forest.hpp"
 #include "anystream/bayes_tree/unknown_directions.hpp"
 #include "anystream/scaled.hpp"
@@ -58,8 +62,11 @@ class Query {
     static constexpr std::size_t kRecordsPerTask = 32;
     static constexpr std::int64_t kRoundSteps = 8;
 
-    /// After this there is an answer: the root model's, or that of the root entries if there is none; the priors if
-    /// nothing of the record is known.
+    /// Whether a first look serves the queries of a forest: it has all of its classes, and these have records.
+    [[nodiscard]] static bool looks_first(const Forest& forest, const FirstLook* look) noexcept;
+
+    /// After this there is an answer: that of the first look, else the root model's, or that of the root entries if
+    /// there is none; the priors if nothing of the record is known.
     void open(const Forest& forest, const QuerySettings& settings, const TreeRecord& record);
 
     /// Evaluates the root entries unless that is done. The first step does it; `frontier` and `suspend` need it.
@@ -73,16 +80,24 @@ class Query {
         return advance_stepwise(*this, forest, steps, watch);
     }
 
-    [[nodiscard]] std::int64_t steps() const noexcept { return steps_; }
+    [[nodiscard]] std::int64_t steps() const noexcept { return steps_ + (look_state_ == Look::past); }
+    /// Steps that refined a tree.
+    [[nodiscard]] std::int64_t tree_steps() const noexcept { return steps_; }
+    /// Whether the answer is that of the first look.
+    [[nodiscard]] bool looking() const noexcept { return look_state_ == Look::present; }
     /// No step is left.
-    [[nodiscard]] bool exhausted() const noexcept { return open_classes_ == 0; }
+    [[nodiscard]] bool exhausted() const noexcept { return !looking() && open_classes_ == 0; }
     /// No step could change the label.
-    [[nodiscard]] bool certified() const noexcept { return decided_ || exhausted(); }
+    [[nodiscard]] bool certified() const noexcept { return !looking() && (decided_ || open_classes_ == 0); }
     /// Bounds on the probabilities of the classes once every entry is refined: (classes, 2), 0 and 1 unless the query
     /// is for a certificate.
     void posterior_bounds(std::span<double> out) const;
     /// The decision's probabilities; they sum to 1.
     void posterior(const Forest& forest, std::span<double> out) const;
+    /// The calibrated probabilities of the first look, which the answer is now.
+    void calibrated_look(std::span<double> out) const {
+        look_posterior(look_.score, look_.sharpness, look_.floor, out);
+    }
     [[nodiscard]] std::size_t label(const Forest& forest) const;
 
     /// The log2 scores of the trees alone (-1e30: no record), and the votes of the root model (0: it has none).
@@ -106,6 +121,8 @@ class Query {
     void resume(const Forest& forest, std::span<const std::byte> state);
 
   private:
+    enum class Look : std::uint8_t { none, present, past };  // of the first look: the answer now, or one step before
+
     struct Entry {          // can be refined
         std::uint64_t key;  // grows with its priority
         double value;       // 2^(v - origin)
@@ -146,6 +163,8 @@ class Query {
     void choose_classes();
     [[nodiscard]] std::size_t next_class(const Forest& forest);
     void replace(const Forest& forest, std::size_t point_class, const Entry& refined);
+    void look_first(const TreeRecord& record);
+    void require_look() const;
     void evaluate_root_model(const Forest& forest, const TreeRecord& record);
     /// The share of the trees in the decision.
     [[nodiscard]] double tree_share() const noexcept;
@@ -182,7 +201,9 @@ class Query {
     std::vector<float> deviation_;     // scratch: of x from a mean, by panels
     Certificate certificate_;          // open if settings_.certify
     std::vector<std::int32_t> nodes_;  // scratch: of a frontier
-    std::vector<double> vote_;         // (classes,) log2 of the root model's joint densities; empty: it has no vote
+    Look look_state_ = Look::none;
+    LookScores look_;           // if the answer is that of the first look
+    std::vector<double> vote_;  // (classes,) log2 of the root model's joint densities; empty: it has no vote
 };
 
 }  // namespace anystream::bayes_tree

@@ -12,11 +12,16 @@
 
 namespace anystream::bayes_tree {
 
+struct FirstLook;
+
 /// A record in the space of the trees, borrowed.
 struct TreeRecord {
     std::span<const double> x;                        // (d,) NaN: missing
     std::span<const double> directions = {};          // (missing, d) along which x is unknown
     std::span<const std::int32_t> missing_axes = {};  // (missing,) an axis per direction, best the one nearest to it
+    const FirstLook* look = nullptr;                  // what gives the first answer; nullptr: nothing does
+    std::span<const double> raw = {};                 // (d,) the record before the metric, for the first look; empty:
+                                                      // the look lies behind, and the step that leads past it is taken
 
     TreeRecord(std::span<const double> record) noexcept : x(record) {}
     TreeRecord(std::span<const double> record, std::span<const double> along,

@@ -47,8 +47,7 @@ class SchedulerContext:
         Enough that the cost of the call itself is at most half of the whole.
         """
         seconds = max(self.batch_s - self.cost.call_s, self.cost.call_s)
-        each_s = self.cost.record_s + steps * self.cost.step_s
-        return int(min(max(seconds / each_s, 1.0), self.max_records, max(len(self.queue), 1)))
+        return int(min(max(seconds / self.cost.each_s(steps), 1.0), self.max_records, max(len(self.queue), 1)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,12 +46,13 @@ class DeadlineShare(SingleRound):
     Notes
     -----
     The record at position j (from 0) is on time if (j + 1) · (r + n · s) ≤ e · (l_j - c), with c, r and s the cost of a
-    call, a record and a step, l_j the time left to the aimed instant (but at least a quarter of the time to the
-    deadline), and e the fraction of the time that is left after calls and a safety margin, which is smaller after
-    answers that came close to their deadlines. n is the smallest number of steps that any position allows. A single
-    waiting record gets at most a quarter of that, because others may come; and the queue may not fill by more than half
-    at the present rate of arrivals. n is the average number of steps: answers that stop early, because no step could
-    change them, leave time for the others, which may take more (`EarlyStops`). All this is computed for every batch.
+    call, a record and a step (the first step of a record may count as several), l_j the time left to the aimed instant
+    (but at least a quarter of the time to the deadline), and e the fraction of the time that is left after calls and a
+    safety margin, which is smaller after answers that came close to their deadlines. n is the smallest number of
+    steps that any position allows. A single waiting record gets at most a quarter of that, because others may come;
+    and the queue may not fill by more than half at the present rate of arrivals. n is the average number of steps:
+    answers that stop early, because no step could change them, leave time for the others, which may take more
+    (`EarlyStops`). All this is computed for every batch.
 
     Records that cannot be on time any more, or only at the cost of more others (`count_late`), take no time that could
     save others: they are classified at budget 0 when no other record waits, or in an eighth of the time while all
@@ -145,10 +146,10 @@ class DeadlineShare(SingleRound):
             each_s = min(each_s, self.headroom / context.arrivals_per_s)
         if each_s == math.inf:
             return math.inf
-        return max((each_s - cost.record_s) / cost.step_s, 0.0)
+        return max(cost.steps_within(each_s), 0.0)
 
     def _batch_size(self, context: SchedulerContext, wanted_s: float, expected_steps: float, n_on_time: int) -> int:
         cost = context.cost
         seconds = max(wanted_s - cost.call_s, cost.call_s)
-        n = int(min(seconds / (cost.record_s + expected_steps * cost.step_s), context.max_records, n_on_time))
+        n = int(min(seconds / cost.each_s(expected_steps), context.max_records, n_on_time))
         return max(n, 1)

@@ -55,20 +55,19 @@ class MarginalGain:
             raise ValueError(f"min_gain is {min_gain}; use 0 or more")
         self.table = table
         self.min_gain = min_gain
-        self._levels = np.array(table.levels, dtype=np.float64)
         self._share = DeadlineShare(max_steps=table.levels[-1], aim=aim)
         self._planned: _SecondRoundPlan | None = None
 
     def plan(self, context: SchedulerContext) -> BatchPlan:
         """Return the batch of `DeadlineShare`: equal shares or, if that is expected to gain more, two rounds."""
         cost = context.cost
-        pool_s = _MIN_POOL * (cost.record_s + cost.step_s)
+        pool_s = _MIN_POOL * cost.each_s(1)
         equal = self._share.plan(replace(context, batch_s=max(context.batch_s, pool_s)))
         self._planned = None
         steps, top = equal.steps, self.table.levels[-1]
         if steps is None or steps >= top or equal.expected_s <= 0.0:
             return equal
-        n, each_s = equal.size, cost.record_s + self._levels * cost.step_s
+        n, each_s = equal.size, np.array([cost.each_s(level) for level in self.table.levels])
         lower, higher = self.table.level_pairs
         shares = (equal.expected_s - 2.0 * cost.call_s - n * each_s[lower]) / (n * each_s[higher])
         accuracy = np.where(shares > 0.0, self.table.expected_accuracy(shares), 0.0)
