@@ -87,8 +87,8 @@ void read_all_trees(const Forest& forest, const RecordRows& records, int threads
 
 void read_by_steps(const Forest& forest, const RecordRows& records, std::int64_t steps, int threads,
                    const AnswerRows& out) {
-    constexpr std::size_t kMaxQueries = 256;
-    const std::size_t together = kMaxQueries;
+    // Records that read the same tree should be many; those that read trees of their own should stay in the cache.
+    const std::size_t together = forest.expected().empty() ? 256 : 32;
     const Batch<Query> batch{forest, kNoSettings, records};
     parallel_for(records.size(), kBlock, threads, [&](std::size_t first, std::size_t last) {
         std::vector<Query> queries(std::min(together, last - first));

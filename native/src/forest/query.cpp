@@ -55,6 +55,7 @@ void Query::open(const Forest& forest, const QuerySettings& settings, std::span<
     slot_ = 0;
     tree_ = -1;
     open_trees_ = forest.split_trees();
+    next_try_ = 0;
     steps_ = asked_ = 0;
     certain_ = open_trees_ == 0;
     confident_ = false;
@@ -174,7 +175,11 @@ inline void Query::finish(const Forest& forest, std::size_t tree, std::int32_t l
 
 inline void Query::check(const Forest& forest) {
     if (open_trees_ == 0) return;
-    certain_ = forest.worth_trying(forest.split_trees() - open_trees_) && prove(forest);
+    const std::size_t finished = forest.split_trees() - open_trees_;
+    if (finished >= next_try_) {
+        next_try_ = (finished / forest.check_interval() + 1) * forest.check_interval();
+        certain_ = forest.worth_trying(finished) && prove(forest);
+    }
     confident_ = !certain_ && leads(forest);
 }
 
@@ -252,6 +257,7 @@ void Query::read_trees_together(const Forest& forest, std::span<Query> queries, 
             x.insert(x.end(), query.single_.begin(), query.single_.end());
         else
             x.insert(x.end(), query.x_.begin(), query.x_.end());
+        query.begin(forest, query.next_tree(forest));
     }
     const bool same_tree = active.empty() || !active.front()->own_order_;
     std::array<std::int32_t, kGroup> roots{}, leaves{};
@@ -260,11 +266,7 @@ void Query::read_trees_together(const Forest& forest, std::span<Query> queries, 
             if (watch != nullptr && watch->due()) return;
             const std::size_t count = std::min(kGroup, end), first = end - count;
             end = first;
-            for (std::size_t i = 0; i < count; ++i) {
-                Query& query = *active[first + i];
-                query.begin(forest, query.next_tree(forest));
-                roots[i] = leaves[i] = query.node_;
-            }
+            for (std::size_t i = 0; i < count; ++i) roots[i] = leaves[i] = active[first + i]->node_;
             const X* rows = x.data() + first * stride;
             if constexpr (std::is_same_v<X, float>)
                 forest.small().find_leaves(roots.data(), same_tree, leaves.data(), count, rows, stride, missing);
@@ -282,7 +284,11 @@ void Query::read_trees_together(const Forest& forest, std::span<Query> queries, 
                     query.tree_ = -1;
                     query.check(forest);
                     query.certain_ = query.certain_ || query.open_trees_ == 0;
-                    if (query.steps_ < steps && !query.over()) continue;
+                    if (query.steps_ < steps && !query.over()) {  // its memory is at hand: choose the next tree now
+                        query.begin(forest, query.next_tree(forest));
+                        if (!same_tree) forest.fetch_tree(static_cast<std::size_t>(query.tree_));
+                        continue;
+                    }
                 }
                 if (first + i + 1 < active.size()) {
                     active[first + i] = active.back();

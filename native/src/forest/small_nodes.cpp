@@ -9,7 +9,7 @@ namespace anystream::forest {
 namespace {
 
 constexpr std::size_t kMaxRank = std::size_t{1} << 24;  // whole numbers up to this are float32 numbers
-constexpr std::size_t kLanes = 8;
+constexpr std::size_t kLanes = 16;
 
 template <bool kMissing, std::size_t kCount, bool kOneRecord>
 void find_leaves_together(const SmallNode* all, const std::int32_t* roots, std::size_t next_root, std::int32_t* leaves,
@@ -129,7 +129,9 @@ void SmallNodes::find_leaves(const std::int32_t* roots, bool same_tree, std::int
     const auto read_all = [&]<bool kOneRecord>() {
         std::size_t i = 0;
         for (; i + kLanes <= count; i += kLanes) read.template operator()<kLanes, kOneRecord>(i);
-        if (i < count && count >= kLanes) return read.template operator()<kLanes, kOneRecord>(count - kLanes);
+        for (; i + kLanes / 2 <= count; i += kLanes / 2) read.template operator()<kLanes / 2, kOneRecord>(i);
+        if (i < count && count >= kLanes / 2)  // some are read twice, which takes less time than one by one
+            return read.template operator()<kLanes / 2, kOneRecord>(count - kLanes / 2);
         for (; i < count; ++i) read.template operator()<1, kOneRecord>(i);
     };
     if (stride == 0)

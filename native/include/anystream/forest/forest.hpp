@@ -176,6 +176,14 @@ class Forest {
     void fetch(std::span<const std::int32_t> leaves) const noexcept {
         for (const std::int32_t leaf : leaves) __builtin_prefetch(&payload_[static_cast<std::size_t>(leaf)]);
     }
+    /// Fetches the memory of a tree's root, which is about to be read and then replaced by a leaf.
+    void fetch_tree(std::size_t tree) const noexcept {
+        __builtin_prefetch(&top_[tree]);
+        if (small_.empty())
+            __builtin_prefetch(&nodes_[static_cast<std::size_t>(root_[tree])]);
+        else
+            small_.fetch(root_[tree]);
+    }
     /// Adds the values of a node to sums.
     template <typename T>
     void add(std::int32_t node, T* sums) const noexcept;

@@ -37,6 +37,8 @@ class SmallNodes {
     /// node roots[i] (`same_tree`: roots[0]) for record x + i * stride. `missing`: whether a value may be NaN.
     void find_leaves(const std::int32_t* roots, bool same_tree, std::int32_t* leaves, std::size_t count, const float* x,
                      std::size_t stride, bool missing) const noexcept;
+    /// Fetches the memory of a node.
+    void fetch(std::int32_t node) const noexcept { __builtin_prefetch(&nodes_[static_cast<std::size_t>(node)]); }
     /// Moves a node down by at most `levels`, to its leaf at most; returns how many.
     std::int64_t descend(std::int32_t& node, std::int64_t levels, const float* x) const noexcept;
 
