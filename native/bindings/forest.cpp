@@ -148,7 +148,17 @@ void bind_single_records(nb::class_<DecisionForestHandle>& bound) {
                 const Forest& forest = *h.forest();
                 return posterior_of(classify_one<Query>(forest, kSettings, forest_record(forest, x), steps), forest);
             },
-            "x"_a.noconvert(), "steps"_a, "One record's probabilities.");
+            "x"_a.noconvert(), "steps"_a, "One record's probabilities.")
+        .def(
+            "fill_proba",
+            [](const DecisionForestHandle& h, Vector<double> x, std::int64_t steps, OutMatrix<double> proba) {
+                const Forest& forest = *h.forest();
+                require_equal("rows of proba", proba.shape(0), 1);
+                require_equal("columns of proba", proba.shape(1), forest.classes());
+                classify_one<Query>(forest, kSettings, forest_record(forest, x), steps)
+                    .posterior(forest, as_span(proba));
+            },
+            "x"_a.noconvert(), "steps"_a, "proba"_a.noconvert(), "Write one record's probabilities into one row.");
 }
 
 void bind_batches(nb::class_<DecisionForestHandle>& bound) {

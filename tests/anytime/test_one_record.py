@@ -21,6 +21,34 @@ def test_a_table_of_one_record_gets_the_label_of_a_batch(make):
             assert model.predict_one(dict(enumerate(X[0])), budget=steps) == single[0][0]
 
 
+@pytest.mark.parametrize("make", [*INCREMENTAL.values(), AnytimeForestClassifier], ids=[*INCREMENTAL, "forest"])
+def test_a_table_of_one_record_gets_the_probabilities_of_a_batch(make):
+    X, y = clusters(120, 3)
+    model = make().fit(X[:90], y[:90])
+    X = np.concatenate([X[90:100], np.full((1, 3), 0.5)])
+    for steps in (None, 0, 3):
+        batch = model.classify(X, budget=steps)
+        single = [model.predict_proba(X[i : i + 1], budget=steps) for i in range(len(X))]
+        assert all(proba.shape == (1, 3) for proba in single)
+        np.testing.assert_array_equal(np.concatenate(single), batch.proba)
+        for i in range(len(X)):
+            answer = model.classify(X[i : i + 1], budget=steps)
+            for name in ("labels", "proba", "steps", "certified", "reached", "confident", "settled"):
+                found, expected = getattr(answer, name), getattr(batch, name)[i : i + 1]
+                assert found.dtype == expected.dtype
+                np.testing.assert_array_equal(found, expected)
+
+
+def test_the_marks_of_one_answer_can_be_changed_without_changing_those_of_the_next():
+    X, y = clusters(60, 3)
+    model = AnytimeForestClassifier().fit(X, y)
+    for _ in range(2):
+        answer = model.classify(X[:1])
+        assert (answer.certified[0], answer.reached[0], answer.confident[0]) == (True, True, False)
+        answer.certified[0], answer.reached[0], answer.confident[0] = False, False, True
+        assert (answer.certified[0], answer.reached[0], answer.confident[0]) == (False, False, True)
+
+
 def test_the_label_of_one_record_does_not_share_memory_with_the_classes():
     X, y = clusters(60, 3)
     model = BayesTreeClassifier().fit(X, y)
@@ -41,6 +69,8 @@ def test_one_invalid_record_is_refused_as_in_a_batch(record, message):
     model = BayesTreeClassifier().fit(X, y)
     with pytest.raises(ValueError, match=message):
         model.predict(np.array(record))
+    with pytest.raises(ValueError, match=message):
+        model.predict_proba(np.array(record))
 
 
 def test_an_invalid_budget_for_one_record_is_refused():
@@ -50,6 +80,8 @@ def test_an_invalid_budget_for_one_record_is_refused():
         model.predict(X[:1], budget=-1)
     with pytest.raises(TypeError, match="budget is True"):
         model.predict(X[:1], budget=True)
+    with pytest.raises(ValueError, match="steps is -1"):
+        model.predict_proba(X[:1], budget=-1)
 
 
 def test_one_record_of_a_mapped_model_whose_file_changed_gets_no_label(tmp_path):
@@ -62,3 +94,5 @@ def test_one_record_of_a_mapped_model_whose_file_changed_gets_no_label(tmp_path)
         file.truncate(100)
     with pytest.raises(ModelFileError):
         model.predict(X[:1])
+    with pytest.raises(ModelFileError):
+        model.predict_proba(X[:1])

@@ -11,8 +11,12 @@ LISTED = np.array([-7.0, 2.5, 100.0])
 
 
 @st.composite
-def random_ensembles(draw, *, trees_per_class=False):
-    """Draw an ensemble; with `trees_per_class` one whose trees add to one of several classes each."""
+def random_ensembles(draw, *, trees_per_class=False, numbers_only=False):
+    """Draw an ensemble.
+
+    With `trees_per_class` the trees add to one of several classes each. With `numbers_only` there are no splits on
+    categories, and zero is missing in all splits of a feature or in none: such nodes are packed into 8 bytes.
+    """
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_classes = draw(st.integers(2, 4))
     links = [Link("softmax"), Link("one_vs_all", scale=0.5)]
@@ -20,7 +24,18 @@ def random_ensembles(draw, *, trees_per_class=False):
     n_outputs = link.n_outputs(2 if link.kind == "sigmoid" else n_classes)
     width = n_outputs if link.kind == "mean" else draw(st.sampled_from([1] if trees_per_class else [1, n_outputs]))
     single = link.kind != "mean" and draw(st.booleans())
-    trees = [random_tree(rng, draw(st.integers(1, 9)), width) for _ in range(draw(st.integers(1, 6)))]
+    n_features = 2 if numbers_only else N_FEATURES
+    trees = [
+        random_tree(rng, draw(st.integers(1, 4 if numbers_only else 9)), width, n_features)
+        for _ in range(draw(st.integers(1, 18 if numbers_only else 6)))  # 16 packed trees are read at once
+    ]
+    if numbers_only:
+        zero_missing = rng.random(n_features) < 0.3
+        for tree in trees:
+            tree.zero_missing[:] = zero_missing[tree.feature]
+            tree.threshold[:] += rng.choice([0.0, 0.25, 0.1], len(tree.threshold))  # the last is no float32 number
+            if single:
+                tree.threshold[:] = tree.threshold.astype(np.float32)
     output = rng.integers(0, n_outputs, len(trees)) if width == 1 else np.full(len(trees), -1)
     if link.kind == "mean":
         weights = rng.integers(1, 3, len(trees))  # as of merged forests
@@ -30,6 +45,11 @@ def random_ensembles(draw, *, trees_per_class=False):
         sums = {"base": np.zeros(n_outputs), "divisor": float(weights.sum())}
         return make_ensemble(trees, link=link, output=output.astype(np.int32), n_outputs=n_outputs, **sums)
     return make_ensemble(trees, link=link, output=output.astype(np.int32), n_outputs=n_outputs, single=single)
+
+
+def any_ensembles(**options):
+    """Draw ensembles with every kind of split, or with those that are packed."""
+    return st.one_of(random_ensembles(**options), random_ensembles(numbers_only=True, **options))
 
 
 def make_ensemble(trees, *, link, output, n_outputs, single=False, **changes):
@@ -51,7 +71,7 @@ def make_ensemble(trees, *, link, output, n_outputs, single=False, **changes):
     return TreeEnsemble(**join_trees(trees), **(fields | changes))
 
 
-def random_tree(rng, n_leaves, width):
+def random_tree(rng, n_leaves, width, n_features=N_FEATURES):
     """Return a tree that was grown by splitting random leaves, with its nodes in random order."""
     left, right, leaves = [-1], [-1], [0]
     while len(leaves) < n_leaves:
@@ -65,7 +85,7 @@ def random_tree(rng, n_leaves, width):
     renamed = [np.full(n_nodes, -1), np.full(n_nodes, -1)]
     for side, children in zip(renamed, (left, right), strict=True):
         side[order] = [order[child] if child >= 0 else -1 for child in children]
-    feature = rng.integers(0, N_FEATURES, n_nodes)
+    feature = rng.integers(0, n_features, n_nodes)
     on_categories = np.flatnonzero((feature >= 2) & (renamed[0] >= 0)).tolist()
     n_categories = {2: 70, 3: len(LISTED)}
     return ImportedTree(
@@ -87,7 +107,8 @@ def random_tree(rng, n_leaves, width):
 def random_records(rng, n_records=40):
     """Return records at and beside the thresholds, with NaN, zeros and values that are no category."""
     numbers = rng.choice(
-        [-2.0, -1, 0, 1, 2, np.nextafter(1, 2), np.nextafter(-1, -2), 1e-36, -1e-36, 0.3], (n_records, 2)
+        [-2.0, -1, 0, 1, 2, np.nextafter(1, 2), np.nextafter(-1, -2), 1e-36, -1e-36, 0.1, 1.1, -0.75, 0.3],
+        (n_records, 2),
     )
     codes = rng.choice([*range(-1, 75), -0.25, 5.9, 1e12], n_records)
     listed = rng.choice([*LISTED, 2.0, 0.0, np.nextafter(2.5, 3)], n_records)

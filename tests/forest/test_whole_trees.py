@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from random_ensembles import random_ensembles, random_records
+from random_ensembles import any_ensembles, random_records
 from sklearn.datasets import load_digits
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
@@ -21,7 +21,7 @@ def digits():
     return load_digits(return_X_y=True)
 
 
-@given(ensemble=random_ensembles(trees_per_class=True), seed=st.integers(0, 2**32 - 1))
+@given(ensemble=any_ensembles(trees_per_class=True), seed=st.integers(0, 2**32 - 1))
 def test_records_read_the_trees_of_contenders_as_the_plain_forest_does(ensemble, seed):
     assert has_trees_per_class(ensemble)
     model = AnytimeForestClassifier.from_model(ensemble, order="contenders")
@@ -40,7 +40,7 @@ def test_records_read_the_trees_of_contenders_as_the_plain_forest_does(ensemble,
         assert query.certified
 
 
-@given(ensemble=random_ensembles(), seed=st.integers(0, 2**32 - 1), budget=st.integers(0, 40))
+@given(ensemble=any_ensembles(), seed=st.integers(0, 2**32 - 1), budget=st.integers(0, 40))
 def test_batches_equal_queries_at_every_budget(ensemble, seed, budget):
     model = AnytimeForestClassifier.from_model(ensemble)
     records = random_records(np.random.default_rng(seed), 150)

@@ -27,8 +27,10 @@ void read_block(const Forest& forest, const RecordRows& records, std::size_t fir
     std::vector<T> sums(size * outputs);
     for (std::size_t i = 0; i < size; ++i) {
         forest.encode(records.row(first + i), encoded.data());
-        std::transform(encoded.begin(), encoded.end(), x.begin() + static_cast<std::ptrdiff_t>(i * stride),
-                       [](double value) { return static_cast<X>(value); });
+        if constexpr (std::is_same_v<X, float>)
+            forest.small().encode(encoded, x.data() + i * stride);
+        else
+            std::copy(encoded.begin(), encoded.end(), x.begin() + static_cast<std::ptrdiff_t>(i * stride));
         forest.start(sums.data() + i * outputs);
         out.set(first + i, 0, true);
     }
@@ -39,7 +41,7 @@ void read_block(const Forest& forest, const RecordRows& records, std::size_t fir
             const std::size_t count = std::min(kGroup, size - group);
             const X* rows = x.data() + group * stride;
             if constexpr (std::is_same_v<X, float>) {
-                forest.find_leaves(&root, true, nodes, count, rows, stride, missing);
+                forest.small().find_leaves(&root, true, nodes, count, rows, stride, missing);
             } else {
                 std::fill(nodes, nodes + count, root);
                 forest.find_leaves(nodes, count, rows, stride, missing);
@@ -71,7 +73,7 @@ void read_all_trees(const Forest& forest, const RecordRows& records, int threads
     if (records.size() < kFew) return read_few(forest, records, out);
     parallel_for(records.size(), kBlock, threads, [&](std::size_t first, std::size_t last) {
         const auto read = [&]<typename T>(T) {
-            if (forest.has_small_nodes())
+            if (!forest.small().empty())
                 read_block<T, float>(forest, records, first, last, out);
             else
                 read_block<T, double>(forest, records, first, last, out);
@@ -85,8 +87,8 @@ void read_all_trees(const Forest& forest, const RecordRows& records, int threads
 
 void read_by_steps(const Forest& forest, const RecordRows& records, std::int64_t steps, int threads,
                    const AnswerRows& out) {
-    constexpr std::size_t kMaxQueries = 256;
-    const std::size_t together = kMaxQueries;
+    // Records that read the same tree should be many; those that read trees of their own should stay in the cache.
+    const std::size_t together = forest.expected().empty() ? 256 : 32;
     const Batch<Query> batch{forest, kNoSettings, records};
     parallel_for(records.size(), kBlock, threads, [&](std::size_t first, std::size_t last) {
         std::vector<Query> queries(std::min(together, last - first));

@@ -54,7 +54,7 @@ Forest::Forest(const EnsembleView& ensemble, const ReadingView& reading)
     add_entries(ensemble);
     bound_rounding();
     copy_order(reading.order);
-    pack_small_nodes();
+    small_.pack(nodes_, root_, features_, single_records_);
     for (const std::int32_t root : root_) leaf_root_.push_back(is_leaf(root));
     for (const std::int32_t root : root_)
         unread_root_.push_back(link_.kind == LinkKind::mean && !is_leaf(root) ? root : -1);
@@ -151,45 +151,51 @@ void Forest::add_entries(const EnsembleView& e) {
     const auto least_of = [&](double value) { return static_cast<std::int32_t>(std::floor(value * per_value)) - 1; };
     const auto most_of = [&](double value) { return static_cast<std::int32_t>(std::ceil(value * per_value)) + 1; };
     std::size_t tree = trees();
+    std::vector<Entry> found;
     for (std::size_t at = nodes_.size(); at-- > 0;) {
         while (tree == trees() || static_cast<std::size_t>(root_[tree]) > at) --tree;
-        const std::size_t first = entries_.size();
+        found.clear();
         const std::uint32_t only = e.output[tree] < 0 ? 0u : static_cast<std::uint32_t>(e.output[tree]);
         const auto value_of = [&](std::uint32_t j) { return e.value[at * e.width + (e.width == 1 ? 0 : j)]; };
         if (is_leaf(static_cast<std::int32_t>(at))) {
             for (std::uint32_t j = 0; j < e.width; ++j)
                 if (const double value = value_of(j); value != 0.0)
-                    entries_.push_back({value, least_of(value), most_of(value), e.width == 1 ? only : j});
+                    found.push_back({value, least_of(value), most_of(value), e.width == 1 ? only : j});
         } else {
             const auto left = static_cast<std::size_t>(nodes_[at].left);
-            const Payload a = payload_[left], b = payload_[left + 1];
-            for (std::size_t i = 0, k = 0; i < a.count || k < b.count;) {
+            const auto a = entries_of(payload_[left]), b = entries_of(payload_[left + 1]);
+            for (std::size_t i = 0, k = 0; i < a.size() || k < b.size();) {
                 constexpr std::uint32_t kNone = ~0u;
-                const std::uint32_t in_a = i < a.count ? entries_[a.first + i].output : kNone;
-                const std::uint32_t in_b = k < b.count ? entries_[b.first + k].output : kNone;
+                const std::uint32_t in_a = i < a.size() ? a[i].output : kNone;
+                const std::uint32_t in_b = k < b.size() ? b[k].output : kNone;
                 const std::uint32_t j = std::min(in_a, in_b);
                 const double value = value_of(j);
                 Entry entry{value, std::min(least_of(value), 0), std::max(most_of(value), 0), j};
                 if (in_a == in_b) entry = {value, least_of(value), most_of(value), j};
                 if (in_a == j) {
-                    entry.least = std::min(entry.least, entries_[a.first + i].least);
-                    entry.most = std::max(entry.most, entries_[a.first + i].most);
+                    entry.least = std::min(entry.least, a[i].least);
+                    entry.most = std::max(entry.most, a[i].most);
                     ++i;
                 }
                 if (in_b == j) {
-                    entry.least = std::min(entry.least, entries_[b.first + k].least);
-                    entry.most = std::max(entry.most, entries_[b.first + k].most);
+                    entry.least = std::min(entry.least, b[k].least);
+                    entry.most = std::max(entry.most, b[k].most);
                     ++k;
                 }
-                entries_.push_back(entry);
+                found.push_back(entry);
             }
         }
+        payload_[at].count = static_cast<std::uint32_t>(found.size()) & ((1u << 17) - 1);
+        payload_[at].first = static_cast<std::uint32_t>(entries_.size());
+        if (found.size() == 1)
+            payload_[at].only = found.front();
+        else
+            entries_.insert(entries_.end(), found.begin(), found.end());
         if (entries_.size() > std::numeric_limits<std::uint32_t>::max())
             throw std::invalid_argument("the trees have more than 2^32 values; use fewer trees or classes");
-        payload_[at].first = static_cast<std::uint32_t>(first);
-        payload_[at].count = static_cast<std::uint32_t>(entries_.size() - first) & ((1u << 17) - 1);
     }
     entries_.shrink_to_fit();
+    for (const std::int32_t root : root_) top_.push_back(payload_[static_cast<std::size_t>(root)]);
 }
 
 /// A sum of n numbers, added one after another and then divided, differs from the exact one by at most (n + 1) u times
@@ -208,11 +214,8 @@ void Forest::bound_rounding() {
             flush();
             ++tree;
         }
-        const Payload payload = payload_[at];
-        for (std::uint32_t i = 0; i < payload.count; ++i) {
-            const Entry& entry = entries_[payload.first + i];
+        for (const Entry& entry : entries_of(payload_[at]))
             largest[entry.output] = std::max(largest[entry.output], std::abs(entry.value));
-        }
     }
     flush();
     const double u = single_sums_ ? 0x1p-24 : 0x1p-53;
@@ -288,9 +291,7 @@ void Forest::add_start(const EnsembleView& e) {
     left.reset(outputs());
     for (std::size_t t = 0; t < trees(); ++t) {
         const bool leaf = leaf_root_[t] != 0;
-        const Payload payload = payload_[static_cast<std::size_t>(root_[t])];
-        for (std::uint32_t i = 0; i < payload.count; ++i) {
-            const Entry& entry = entries_[payload.first + i];
+        for (const Entry& entry : entries_of(top_[t])) {
             Tally& tally = start_tallies_[entry.output];
             if (leaf)
                 tally.leaves = rounded(tally.leaves + rounded(entry.value));
@@ -325,8 +326,8 @@ bool Forest::suffices(std::int64_t steps) const noexcept {
 }
 
 std::size_t Forest::own_bytes() const noexcept {
-    return sizeof *this + nodes_.size() * (sizeof(Node) + sizeof(Payload)) + small_.size() * sizeof(SmallNode) +
-           entries_.size() * sizeof(Entry) +
+    return sizeof *this + nodes_.size() * (sizeof(Node) + sizeof(Payload)) + small_.own_bytes() +
+           top_.size() * sizeof(Payload) + entries_.size() * sizeof(Entry) +
            (root_.size() + order_.size() + sequence_.size() + output_trees_.size() + words_.size()) * 4 +
            (base_.size() + error_.size() + first_word_.size() + code_value_.size() + code_.size() + expected_.size() +
             stop_margin_.size() + outputs() * (2 * bounds_after_.size() + 5)) *
@@ -381,60 +382,7 @@ void find_leaves_by_number(const Node* all, std::int32_t* nodes, const double* x
     for (std::size_t i = 0; i < kLanes; ++i) nodes[i] = at[i];
 }
 
-/// From the root: `at` counts from there.
-template <bool kMissing, std::size_t kLanes>
-void find_leaves_of_small(const SmallNode* all, const std::int32_t* roots, std::size_t next_root, std::int32_t* leaves,
-                          const float* x, std::size_t stride) noexcept {
-    std::uint32_t at[kLanes] = {};
-    const SmallNode* tree[kLanes];
-    for (std::size_t i = 0; i < kLanes; ++i) tree[i] = all + roots[i * next_root];
-    for (std::uint32_t moved = 1; moved != 0;) {
-        moved = 0;
-        for (std::size_t i = 0; i < kLanes; ++i) {
-            const SmallNode node = tree[i][at[i]];
-            const float value = x[i * stride + (node.bits >> 20 & SmallNode::kMaxFeature)];
-            unsigned right = !(value <= node.threshold);
-            if constexpr (kMissing) right &= ~(static_cast<unsigned>(value != value) & (node.bits >> 31));
-            const std::uint32_t next = (node.bits & SmallNode::kLeft) + right;
-            moved |= next ^ at[i];
-            at[i] = next;
-        }
-    }
-    for (std::size_t i = 0; i < kLanes; ++i) leaves[i] = roots[i * next_root] + static_cast<std::int32_t>(at[i]);
-}
-
 }  // namespace
-
-void Forest::pack_small_nodes() {
-    if (!single_records_ || !plain_ || features_ > SmallNode::kMaxFeature) return;
-    std::vector<SmallNode> small(nodes_.size());
-    for (std::size_t t = 0; t < trees(); ++t) {
-        const auto first = static_cast<std::size_t>(root_[t]);
-        const std::size_t last = t + 1 < trees() ? static_cast<std::size_t>(root_[t + 1]) : nodes_.size();
-        if (last - first > SmallNode::kLeft) return;
-        for (std::size_t at = first; at < last; ++at) {
-            const auto threshold = static_cast<float>(nodes_[at].threshold);
-            if (static_cast<double>(threshold) != nodes_[at].threshold) return;
-            const auto left = static_cast<std::uint32_t>(static_cast<std::size_t>(nodes_[at].left) - first);
-            small[at] = {threshold, (nodes_[at].feature & Node::kMissingLeft) |
-                                        (nodes_[at].feature & Node::kFeature) << 20 | left};
-        }
-    }
-    small_ = std::move(small);
-}
-
-void Forest::find_leaves(const std::int32_t* roots, bool same_tree, std::int32_t* leaves, std::size_t count,
-                         const float* x, std::size_t stride, bool missing) const noexcept {
-    constexpr std::size_t kLanes = 8;
-    const std::size_t next_root = same_tree ? 0 : 1;
-    const auto read = [&]<std::size_t kCount>(std::size_t i) {
-        const auto find = missing ? find_leaves_of_small<true, kCount> : find_leaves_of_small<false, kCount>;
-        find(small_.data(), roots + i * next_root, next_root, leaves + i, x + i * stride, stride);
-    };
-    std::size_t i = 0;
-    for (; i + kLanes <= count; i += kLanes) read.template operator()<kLanes>(i);
-    for (; i < count; ++i) read.template operator()<1>(i);
-}
 
 void Forest::find_leaves(std::int32_t* nodes, std::size_t count, const double* x, std::size_t stride,
                          bool missing) const noexcept {
@@ -456,9 +404,6 @@ void Forest::scores(std::span<const std::int32_t> nodes, T* out) const noexcept 
     start(out);
     for (std::size_t t = 0; t < nodes.size(); ++t)  // the memory of all nodes is fetched at once
         if (!is_unread(t, nodes[t])) __builtin_prefetch(&payload_[static_cast<std::size_t>(nodes[t])]);
-    for (std::size_t t = 0; t < nodes.size(); ++t)
-        if (!is_unread(t, nodes[t]))
-            __builtin_prefetch(entries_.data() + payload_[static_cast<std::size_t>(nodes[t])].first);
     double weight = 0.0;
     std::size_t read = 0;
     for (std::size_t t = 0; t < nodes.size(); ++t) {
@@ -499,9 +444,9 @@ void Forest::scores_of(std::span<const Tally> tallies, double weight, std::int64
     if (begun) {
         add(node, out.data());
         if (averages) weight += weight_[static_cast<std::size_t>(tree)];
-        const Payload root = payload_[static_cast<std::size_t>(root_[static_cast<std::size_t>(tree)])];
-        for (std::uint32_t i = 0; i < root.count && !averages; ++i)
-            out[entries_[root.first + i].output] -= static_cast<T>(entries_[root.first + i].value);
+        if (!averages)
+            for (const Entry& entry : entries_of(top_[static_cast<std::size_t>(tree)]))
+                out[entry.output] -= static_cast<T>(entry.value);
     }
     if (averages && weight == 0.0)
         std::transform(root_sums_.begin(), root_sums_.end(), out.begin(), [](double v) { return static_cast<T>(v); });

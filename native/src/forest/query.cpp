@@ -31,11 +31,13 @@ void Query::open(const Forest& forest, const QuerySettings& settings, std::span<
     record_.assign(x.begin(), x.end());
     x_.assign(std::max<std::size_t>(x.size(), 1), 0.0);
     forest.encode(x, x_.data());
-    missing_ = std::any_of(x_.begin(), x_.end(), [](double value) { return value != value; });
-    if (forest.has_small_nodes()) {
+    const auto is_missing = [](auto value) { return value != value; };
+    if (forest.small().empty()) {
+        missing_ = std::any_of(x_.begin(), x_.end(), is_missing);
+    } else {
         single_.resize(x_.size());
-        std::transform(x_.begin(), x_.end(), single_.begin(),
-                       [](double v) { return static_cast<float>(v); });  // exact: records were rounded
+        forest.small().encode(x_, single_.data());
+        missing_ = std::any_of(single_.begin(), single_.end(), is_missing);
     }
     has_nodes_ = !forest.reads_whole_trees();
     if (has_nodes_) {
@@ -53,6 +55,7 @@ void Query::open(const Forest& forest, const QuerySettings& settings, std::span<
     slot_ = 0;
     tree_ = -1;
     open_trees_ = forest.split_trees();
+    next_try_ = 0;
     steps_ = asked_ = 0;
     certain_ = open_trees_ == 0;
     confident_ = false;
@@ -124,8 +127,8 @@ inline void Query::begin(const Forest& forest, std::size_t tree) noexcept {
 }
 
 bool Query::walk_tree(const Forest& forest, std::int64_t end) {
-    if (forest.has_small_nodes())
-        steps_ += forest.descend(static_cast<std::size_t>(tree_), node_, end - steps_, single_.data());
+    if (!forest.small().empty())
+        steps_ += forest.small().descend(node_, end - steps_, single_.data());
     else
         for (; steps_ < end && !forest.is_leaf(node_); ++steps_) node_ = forest.child(node_, x_.data());
     if (!forest.is_leaf(node_)) return false;
@@ -157,8 +160,8 @@ void Query::find_leaves(const Forest& forest, std::span<const std::int32_t> tree
     std::array<std::int32_t, kAhead> roots{};
     for (std::size_t i = 0; i < trees.size(); ++i)
         roots[i] = leaves[i] = forest.roots()[static_cast<std::size_t>(trees[i])];
-    if (forest.has_small_nodes())
-        forest.find_leaves(roots.data(), false, leaves, trees.size(), single_.data(), 0, missing_);
+    if (!forest.small().empty())
+        forest.small().find_leaves(roots.data(), false, leaves, trees.size(), single_.data(), 0, missing_);
     else
         forest.find_leaves(leaves, trees.size(), x_.data(), 0, missing_);
 }
@@ -172,7 +175,11 @@ inline void Query::finish(const Forest& forest, std::size_t tree, std::int32_t l
 
 inline void Query::check(const Forest& forest) {
     if (open_trees_ == 0) return;
-    certain_ = forest.worth_trying(forest.split_trees() - open_trees_) && prove(forest);
+    const std::size_t finished = forest.split_trees() - open_trees_;
+    if (finished >= next_try_) {
+        next_try_ = (finished / forest.check_interval() + 1) * forest.check_interval();
+        certain_ = forest.worth_trying(finished) && prove(forest);
+    }
     confident_ = !certain_ && leads(forest);
 }
 
@@ -229,7 +236,7 @@ void Query::trace(const Forest& forest, std::span<double> margins, std::span<std
 void Query::advance_together(const Forest& forest, std::span<Query> queries, std::int64_t steps, StopWatch* watch) {
     if (!forest.reads_whole_trees())
         read_slots_together(forest, queries, steps, watch);
-    else if (forest.has_small_nodes())
+    else if (!forest.small().empty())
         read_trees_together<float>(forest, queries, steps, watch);
     else
         read_trees_together<double>(forest, queries, steps, watch);
@@ -250,6 +257,7 @@ void Query::read_trees_together(const Forest& forest, std::span<Query> queries, 
             x.insert(x.end(), query.single_.begin(), query.single_.end());
         else
             x.insert(x.end(), query.x_.begin(), query.x_.end());
+        query.begin(forest, query.next_tree(forest));
     }
     const bool same_tree = active.empty() || !active.front()->own_order_;
     std::array<std::int32_t, kGroup> roots{}, leaves{};
@@ -258,14 +266,10 @@ void Query::read_trees_together(const Forest& forest, std::span<Query> queries, 
             if (watch != nullptr && watch->due()) return;
             const std::size_t count = std::min(kGroup, end), first = end - count;
             end = first;
-            for (std::size_t i = 0; i < count; ++i) {
-                Query& query = *active[first + i];
-                query.begin(forest, query.next_tree(forest));
-                roots[i] = leaves[i] = query.node_;
-            }
+            for (std::size_t i = 0; i < count; ++i) roots[i] = leaves[i] = active[first + i]->node_;
             const X* rows = x.data() + first * stride;
             if constexpr (std::is_same_v<X, float>)
-                forest.find_leaves(roots.data(), same_tree, leaves.data(), count, rows, stride, missing);
+                forest.small().find_leaves(roots.data(), same_tree, leaves.data(), count, rows, stride, missing);
             else
                 forest.find_leaves(leaves.data(), count, rows, stride, missing);
             forest.fetch(std::span(leaves).first(count));
@@ -280,7 +284,11 @@ void Query::read_trees_together(const Forest& forest, std::span<Query> queries, 
                     query.tree_ = -1;
                     query.check(forest);
                     query.certain_ = query.certain_ || query.open_trees_ == 0;
-                    if (query.steps_ < steps && !query.over()) continue;
+                    if (query.steps_ < steps && !query.over()) {  // its memory is at hand: choose the next tree now
+                        query.begin(forest, query.next_tree(forest));
+                        if (!same_tree) forest.fetch_tree(static_cast<std::size_t>(query.tree_));
+                        continue;
+                    }
                 }
                 if (first + i + 1 < active.size()) {
                     active[first + i] = active.back();
@@ -315,8 +323,9 @@ void Query::read_slots_together(const Forest& forest, std::span<Query> queries, 
 
 void Query::fill_nodes(const Forest& forest) {
     nodes_.assign(forest.roots().begin(), forest.roots().end());
-    if (forest.has_small_nodes())
-        forest.find_leaves(forest.roots().data(), false, nodes_.data(), nodes_.size(), single_.data(), 0, missing_);
+    if (!forest.small().empty())
+        forest.small().find_leaves(forest.roots().data(), false, nodes_.data(), nodes_.size(), single_.data(), 0,
+                                   missing_);
     else
         forest.find_leaves(nodes_.data(), nodes_.size(), x_.data(), 0, missing_);
     has_nodes_ = true;

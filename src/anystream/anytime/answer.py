@@ -36,7 +36,7 @@ class Answer:
         Default: none.
     """
 
-    __slots__ = ("_labels", "_proba", "_unread", "certified", "confident", "elapsed_s", "reached", "steps")
+    __slots__ = ("_confident", "_labels", "_proba", "_reached", "_unread", "certified", "elapsed_s", "steps")
 
     def __init__(
         self,
@@ -54,9 +54,23 @@ class Answer:
         self.steps = steps
         self.certified = certified
         self.elapsed_s = elapsed_s
-        self.reached = np.ones(len(labels), dtype=np.bool_) if reached is None else reached
+        self._reached = reached
         self._unread = unread
-        self.confident = np.zeros(len(labels), dtype=np.bool_) if confident is None else confident
+        self._confident = confident
+
+    @property
+    def reached(self) -> NDArray[np.bool_]:
+        """False where the deadline or the stop token ended the call before this record."""
+        if self._reached is None:  # made when it is first asked for: that takes as long as classifying a record
+            self._reached = np.ones(len(self), dtype=np.bool_)
+        return self._reached
+
+    @property
+    def confident(self) -> NDArray[np.bool_]:
+        """True where a test of the classifier ended the work; such labels are not certified."""
+        if self._confident is None:
+            self._confident = np.zeros(len(self), dtype=np.bool_)
+        return self._confident
 
     @property
     def settled(self) -> NDArray[np.bool_]:

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from anystream.anytime.answer import BatchResult
 
+_FALSE_OR_TRUE = (np.zeros(1, np.bool_), np.ones(1, np.bool_))
+
 
 def fill_batch(
     n_records: int,
@@ -24,6 +26,11 @@ def fill_batch(
     steps = np.zeros(n_records, dtype=np.int64)
     marks = np.zeros(n_records, dtype=np.uint8)
     fill(proba, steps, marks)
+    if n_records == 1:  # a number instead of arrays: each operation on one takes as long as some hundred steps
+        mark = marks.item()
+        confident = _FALSE_OR_TRUE[1].copy() if mark & 4 else None
+        reached = None if mark > 1 else _FALSE_OR_TRUE[0].copy()
+        return BatchResult(proba, steps, _FALSE_OR_TRUE[mark & 1].copy(), reached, confident)
     confident = (marks & 4) != 0
     return BatchResult(proba, steps, (marks & 1).view(np.bool_), marks > 1, confident if confident.any() else None)
 

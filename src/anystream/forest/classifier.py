@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +37,19 @@ from anystream.forest.read_ensemble import read_ensemble
 from anystream.forest.recipe import ForestRecipe
 from anystream.forest.training import train_ensemble
 from anystream.model_file import ModelFile, ModelFileError
+
+
+class _NoLearning:
+    """Attribute that does not exist, with a word about what to use instead."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type) -> NoReturn:
+        raise AttributeError(
+            f"{owner.__name__} has no {self._name}, because its trees do not learn incrementally; fit it again, or "
+            "use BayesTreeClassifier or LocustClassifier for a stream with labels"
+        )
 
 
 class AnytimeForestClassifier(MergeableMixin, SaveableMixin, TrainedClassifier, RiverPredictMixin):
@@ -388,18 +401,20 @@ class AnytimeForestClassifier(MergeableMixin, SaveableMixin, TrainedClassifier, 
         """Classify without the cost of a batch."""
         return int(self.forest_.label_one(record, steps))
 
+    def proba_of_one(self, record: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+        """Return probabilities without the cost of a batch."""
+        proba = np.empty((1, self.forest_.classes))
+        self.forest_.fill_proba(record, steps, proba)
+        return proba
+
     def proba_one(self, record: NDArray[np.float64]) -> list[float]:
         """Return probabilities without the cost of a batch."""
         proba: list[float] = self.forest_.proba_one(record, self.budget)
         return proba
 
-    def __getattr__(self, name: str) -> Any:
-        if name in ("partial_fit", "learn_one", "learn_many"):
-            raise AttributeError(
-                f"{type(self).__name__} has no {name}, because its trees do not learn incrementally; fit it again, or "
-                "use BayesTreeClassifier or LocustClassifier for a stream with labels"
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    partial_fit = _NoLearning()
+    learn_one = _NoLearning()
+    learn_many = _NoLearning()
 
     # -- copies and files --------------------------------------------------------------------------------------------
 

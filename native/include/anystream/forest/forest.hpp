@@ -4,7 +4,7 @@
 //
 //     node     0      1     2      3     4
 //     left     1      1     3      3     4     of a leaf: itself, so that a descent stays there
-//     payload  first entry, number of entries and depth of a node
+//     payload  entries and depth of a node
 //
 // A node's entries are the outputs to which it adds: its value and, in units of `unit`, the least and the most that the
 // leaves below it add. Outputs to which no leaf below adds anything have none; most leaves of a random forest have one.
@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "anystream/forest/link.hpp"
+#include "anystream/forest/node.hpp"
+#include "anystream/forest/small_nodes.hpp"
 
 namespace anystream::forest {
 
@@ -58,27 +60,19 @@ struct ReadingView {
     std::span<const double> stop_margin;
 };
 
-struct Node {
-    static constexpr std::uint32_t kMissingLeft = 1u << 31, kZeroMissing = 1u << 30, kCategories = 1u << 29;
-    static constexpr std::uint32_t kFeature = kCategories - 1;
-
-    double threshold;       // of a split on categories: the number of its set
-    std::uint32_t feature;  // and flags
-    std::int32_t left;
+/// What a node adds to one output.
+struct Entry {
+    double value;
+    std::int32_t least, most;
+    std::uint32_t output;
 };
 
-/// A split on a number, where records and thresholds are float32 numbers; `left` counts from the root.
-struct SmallNode {
-    static constexpr std::uint32_t kMissingLeft = 1u << 31, kLeft = (1u << 20) - 1, kMaxFeature = (1u << 11) - 1;
-
-    float threshold;
-    std::uint32_t bits;  // missing goes left, feature, left
-};
-
-struct Payload {
-    std::uint32_t first;
+/// The entries of a node: a single one is here, several are elsewhere. Most leaves take one access to memory this way.
+struct alignas(32) Payload {
+    Entry only;
     std::uint32_t count : 17;
     std::uint32_t depth : 15;
+    std::uint32_t first;
 };
 
 /// The least and the most that nodes add to each output, in units of the forest.
@@ -176,17 +170,19 @@ class Forest {
     /// record x + i * stride. `missing`: whether a value may be NaN.
     void find_leaves(std::int32_t* nodes, std::size_t count, const double* x, std::size_t stride,
                      bool missing) const noexcept;
-    /// The same for records in float32, from the roots of trees (`same_tree`: from one root); if has_small_nodes().
-    void find_leaves(const std::int32_t* roots, bool same_tree, std::int32_t* leaves, std::size_t count, const float* x,
-                     std::size_t stride, bool missing) const noexcept;
-    [[nodiscard]] bool has_small_nodes() const noexcept { return !small_.empty(); }
-    /// Moves a node of a tree down by at most `levels`, to its leaf at most; returns how many. For records in float32.
-    std::int64_t descend(std::size_t tree, std::int32_t& node, std::int64_t levels, const float* x) const noexcept;
+    /// The nodes for records in float32; empty if some node does not fit.
+    [[nodiscard]] const SmallNodes& small() const noexcept { return small_; }
     /// Fetches the memory that add_leaf needs.
     void fetch(std::span<const std::int32_t> leaves) const noexcept {
         for (const std::int32_t leaf : leaves) __builtin_prefetch(&payload_[static_cast<std::size_t>(leaf)]);
-        for (const std::int32_t leaf : leaves)
-            __builtin_prefetch(entries_.data() + payload_[static_cast<std::size_t>(leaf)].first);
+    }
+    /// Fetches the memory of a tree's root, which is about to be read and then replaced by a leaf.
+    void fetch_tree(std::size_t tree) const noexcept {
+        __builtin_prefetch(&top_[tree]);
+        if (small_.empty())
+            __builtin_prefetch(&nodes_[static_cast<std::size_t>(root_[tree])]);
+        else
+            small_.fetch(root_[tree]);
     }
     /// Adds the values of a node to sums.
     template <typename T>
@@ -232,11 +228,6 @@ class Forest {
     void add_bounds(std::int32_t node, Target&& add) const noexcept;
 
   private:
-    struct Entry {
-        double value;
-        std::int32_t least, most;
-        std::uint32_t output;
-    };
     struct Codes {  // the categories of a feature
         std::uint32_t feature;
         std::int64_t first, last;  // of code_value_ and code_; first == last: values are truncated
@@ -258,12 +249,18 @@ class Forest {
         return single_sums_ ? static_cast<double>(static_cast<float>(sum)) : sum;
     }
     [[nodiscard]] bool in_set(const Node& node, double number) const noexcept;
-
-    void pack_small_nodes();
+    [[nodiscard]] std::span<const Entry> entries_of(const Payload& payload) const noexcept {
+        return payload.count == 1 ? std::span(&payload.only, 1)
+                                  : std::span(entries_.data() + payload.first, payload.count);
+    }
+    [[nodiscard]] std::span<const Entry> entries_of(std::int32_t node) const noexcept {
+        return entries_of(payload_[static_cast<std::size_t>(node)]);
+    }
 
     std::vector<Node> nodes_;
-    std::vector<SmallNode> small_;  // empty if some node does not fit
+    SmallNodes small_;
     std::vector<Payload> payload_;
+    std::vector<Payload> top_;  // (trees,): payloads of the roots
     std::vector<Entry> entries_;
     std::vector<std::int32_t> root_;         // (trees,)
     std::vector<std::uint8_t> leaf_root_;    // (trees,)
@@ -304,14 +301,13 @@ inline bool Forest::in_set(const Node& node, double number) const noexcept {
 }
 
 inline std::int32_t Forest::child(std::int32_t at, const double* x) const noexcept {
-    constexpr double kZero = 0x1.a95a5cp-117;  // of float32: LightGBM takes values up to this for zero
     const Node& node = nodes_[static_cast<std::size_t>(at)];
     const double value = x[node.feature & Node::kFeature];
     bool goes_left = value <= node.threshold;
     if ((node.feature & (Node::kZeroMissing | Node::kCategories)) != 0) [[unlikely]] {
         if ((node.feature & Node::kCategories) != 0)
             goes_left = in_set(node, value);
-        else if (value >= -kZero && value <= kZero)
+        else if (value >= -Node::kZero && value <= Node::kZero)
             goes_left = (node.feature & Node::kMissingLeft) != 0;
     }
     if (value != value) goes_left = (node.feature & Node::kMissingLeft) != 0;
@@ -321,45 +317,22 @@ inline std::int32_t Forest::child(std::int32_t at, const double* x) const noexce
 /// Calls add(output, least, most) for every entry of a node.
 template <typename Target>
 inline void Forest::add_bounds(std::int32_t node, Target&& add) const noexcept {
-    const Payload payload = payload_[static_cast<std::size_t>(node)];
-    const Entry* entry = entries_.data() + payload.first;
-    for (std::uint32_t i = 0; i < payload.count; ++i) add(entry[i].output, entry[i].least, entry[i].most);
-}
-
-inline std::int64_t Forest::descend(std::size_t tree, std::int32_t& node, std::int64_t levels,
-                                    const float* x) const noexcept {
-    const SmallNode* root = small_.data() + root_[tree];
-    auto at = static_cast<std::uint32_t>(node - root_[tree]);
-    std::int64_t taken = 0;
-    for (; taken < levels; ++taken) {
-        const SmallNode split = root[at];
-        const float value = x[split.bits >> 20 & SmallNode::kMaxFeature];
-        const bool left = value <= split.threshold || (value != value && (split.bits & SmallNode::kMissingLeft) != 0);
-        const std::uint32_t next = (split.bits & SmallNode::kLeft) + (left ? 0u : 1u);
-        if (next == at) break;
-        at = next;
-    }
-    node = root_[tree] + static_cast<std::int32_t>(at);
-    return taken;
+    for (const Entry& entry : entries_of(node)) add(entry.output, entry.least, entry.most);
 }
 
 inline void Forest::add_leaf(std::size_t tree, std::int32_t leaf, Tally* tallies) const noexcept {
-    const Payload payload = payload_[static_cast<std::size_t>(leaf)];
-    const Entry* entry = entries_.data() + payload.first;
-    for (std::uint32_t i = 0; i < payload.count; ++i) {
-        Tally& tally = tallies[entry[i].output];
-        tally.leaves = rounded(tally.leaves + rounded(entry[i].value));
-        tally.least += entry[i].least;
-        tally.most += entry[i].most;
+    for (const Entry& entry : entries_of(leaf)) {
+        Tally& tally = tallies[entry.output];
+        tally.leaves = rounded(tally.leaves + rounded(entry.value));
+        tally.least += entry.least;
+        tally.most += entry.most;
     }
     if (link_.kind == LinkKind::mean) return;
-    const Payload top = payload_[static_cast<std::size_t>(root_[tree])];
-    const Entry* first = entries_.data() + top.first;
-    for (std::uint32_t i = 0; i < top.count; ++i) {
-        Tally& tally = tallies[first[i].output];
-        tally.roots = rounded(tally.roots - rounded(first[i].value));
-        tally.least -= first[i].least;
-        tally.most -= first[i].most;
+    for (const Entry& entry : entries_of(top_[tree])) {
+        Tally& tally = tallies[entry.output];
+        tally.roots = rounded(tally.roots - rounded(entry.value));
+        tally.least -= entry.least;
+        tally.most -= entry.most;
     }
 }
 
@@ -376,9 +349,7 @@ inline void Forest::finish(T* sums, std::span<double> out) const noexcept {
 
 template <typename T>
 inline void Forest::add(std::int32_t node, T* sums) const noexcept {
-    const Payload payload = payload_[static_cast<std::size_t>(node)];
-    const Entry* entry = entries_.data() + payload.first;
-    for (std::uint32_t i = 0; i < payload.count; ++i) sums[entry[i].output] += static_cast<T>(entry[i].value);
+    for (const Entry& entry : entries_of(node)) sums[entry.output] += static_cast<T>(entry.value);
 }
 
 }  // namespace anystream::forest

@@ -110,8 +110,9 @@ class Query {
     std::int64_t tree_ = -1;  // that is being read to its leaf; -1: none
     std::int64_t steps_ = 0, asked_ = 0;
     std::size_t open_trees_ = 0;
-    double weight_ = 0.0;    // of the trees at their leaves
-    std::int32_t node_ = 0;  // of the tree that is being read
+    std::size_t next_try_ = 0;  // no certificate is tried before so many trees with a split are at their leaves
+    double weight_ = 0.0;       // of the trees at their leaves
+    std::int32_t node_ = 0;     // of the tree that is being read
     bool certain_ = false, confident_ = false, missing_ = false;
     bool own_order_ = false;               // whether the record has an order of its own
     bool has_nodes_ = false;               // whether nodes_ are up to date: if not, tallies and node_ are
