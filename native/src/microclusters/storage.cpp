@@ -47,9 +47,9 @@ void Clusters::add_features(std::size_t dimensions) {
         *each = widened(*each, clusters_.size(), dimensions);
     for (Snapshot& snapshot : snapshots_) {
         const PastClusters& past = *snapshot.clusters;
-        snapshot.clusters =
-            std::make_shared<const PastClusters>(past.count, widened(past.observed, snapshot.size(), dimensions),
-                                                 widened(past.mean, snapshot.size(), dimensions));
+        snapshot.clusters = std::make_shared<const PastClusters>(
+            PastClusters{past.count, widened(past.observed, snapshot.size(), dimensions),
+                         widened(past.mean, snapshot.size(), dimensions)});
     }
     std::vector<double> held(held_class_.size() * dimensions, std::numeric_limits<double>::quiet_NaN());
     for (std::size_t i = 0; i < held_class_.size(); ++i)
@@ -186,8 +186,8 @@ Clusters Clusters::from_arrays(Settings settings, std::size_t dimensions, std::s
         Snapshot snapshot{time, {}, {}};
         const auto end = at + static_cast<std::size_t>(size);
         snapshot.id.assign(in.past_id.data() + at, in.past_id.data() + end);
-        snapshot.clusters = std::make_shared<const PastClusters>(
-            rows(in.past_count, at, end, 1), rows(in.past_observed, at, end, d), rows(in.past_mean, at, end, d));
+        snapshot.clusters = std::make_shared<const PastClusters>(PastClusters{
+            rows(in.past_count, at, end, 1), rows(in.past_observed, at, end, d), rows(in.past_mean, at, end, d)});
         at = end;
         model.snapshots_.push_back(std::move(snapshot));
     }
