@@ -1,6 +1,11 @@
 """The dashboard as a person meets it: it moves, needs no mouse, and a burst costs steps, not deadlines."""
 
+import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from anystream import AnytimeForestClassifier
+from server.serving import serving
 
 LINES = """[...document.querySelectorAll('[data-chart] .series')].map(path => path.getAttribute('d'))"""
 STEPS = "Number(document.getElementById('steps').textContent.replace(',', ''))"
@@ -78,3 +83,21 @@ def test_the_theme_changes(open_page):
     page.locator("#theme").click()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
     assert page.locator("#theme").text_content() == "Light"
+
+
+def test_confident_answers_of_a_forest_are_shown_beside_certified_ones(browser, tmp_path):
+    rng = np.random.default_rng(2)
+    y = rng.integers(3, size=900)
+    X = rng.normal(size=(900, 2)) + 1.5 * y[:, np.newaxis]
+    forest = RandomForestClassifier(60, random_state=0, n_jobs=1).fit(X[:400], y[:400])
+    model = AnytimeForestClassifier.from_model(forest, confidence=0.9, n_jobs=1).calibrate_on(X[400:])
+    model.save(tmp_path / "forest.safetensors")
+    with serving(tmp_path / "forest.safetensors") as served:
+        page = browser.new_page()
+        page.goto(f"http://127.0.0.1:{served.port}/")
+        page.wait_for_function("() => document.getElementById('status').dataset.state === 'live'")
+        note = "document.getElementById('certified-note').textContent"
+        assert page.evaluate(note) == "no further step can change the label"
+        served.post("/v1/classify", [{"0": a, "1": b} for a, b in X[400:500].tolist()])
+        page.wait_for_function(f"() => /^and \\d+.* confident/.test({note})")
+        page.close()

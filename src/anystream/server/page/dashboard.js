@@ -124,6 +124,7 @@ const rows = [
   ["Deadline", (now) => milliseconds(now.deadline_ms)],
   ["Steps per answer", (now) => short(now.steps_per_answer)],
   ["Certified", (now) => percent(now.certified_share)],
+  ["Confident, not certified", (now) => percent(now.confident_share)],
   ["Accuracy", (now) => percent(now.accuracy)],
   ["Records waiting", (now) => short(now.queue_length)],
   ["Answered since the start", (now) => now.answered.toLocaleString("en")],
@@ -144,6 +145,7 @@ function showFigures(now) {
   for (const [id, text] of figures) at(id).textContent = text(now);
   document.querySelector(".hero").classList.toggle("bad", now.on_time_share < 0.99);
   at("on-time-note").textContent = now.refused ? `of the last ten seconds; ${now.refused.toLocaleString("en")} refused since the start` : "of the last ten seconds";
+  at("certified-note").textContent = now.confident_share > 0 ? `and ${percent(now.confident_share)} confident, by a test of the model` : "no further step can change the label";
   if (at("figures-table").open) rows.forEach(([, text], i) => { cells[i].textContent = text(now); });
 }
 

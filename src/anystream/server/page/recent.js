@@ -28,6 +28,7 @@ export class Recent {
       answers_per_s: moved ? second.of("answers") / second.seconds : NaN,
       steps_per_answer: second.share("steps", "answers"),
       certified_share: waits.share("certified", "answers"),
+      confident_share: waits.share("confident", "answers"),
       on_time_share: shares.share("on_time", "answers"),
       accuracy: shares.share("right", "judged"),
       wait_p50_ms: waited(0.5),
