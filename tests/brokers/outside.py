@@ -55,6 +55,19 @@ class RedisOutside:
         for key, value in messages:
             self.client.xadd(stream, {"value": value, "key": key, **HEADER})
 
+    def send_all(self, stream, numbered, per_s):
+        """Write pairs at a rate, their numbers as ids: one that is sent again after a kill is stored once."""
+        import redis
+
+        began = time.monotonic()
+        for place, (key, value) in enumerate(numbered):
+            time.sleep(max(began + place / per_s - time.monotonic(), 0.0))
+            try:
+                self.client.xadd(stream, {"value": value, "key": key, **HEADER}, id=f"{int(key) + 1}-1")
+            except redis.ResponseError as error:
+                if "equal or smaller" not in str(error):
+                    raise
+
     def read(self, stream):
         """Everything in a stream, as dictionaries of value, key and headers."""
         found = []
