@@ -14,8 +14,6 @@ namespace anystream {
 
 namespace {
 
-constexpr double kUnit = 4294967296.0;  // sums of n log n are whole numbers of 1 / kUnit: their order does not matter
-
 /// Bits that rise with the value; both zeros have the same. NaN may not occur.
 std::uint64_t key_of(double value) noexcept {
     constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
@@ -72,11 +70,13 @@ SplitFound best_split(std::span<const double> rows, std::size_t features, std::s
         slot[i] = static_cast<std::uint32_t>(std::ranges::lower_bound(present, labels[i]) - present.begin());
         ++whole[slot[i]];
     }
+    const auto n_times_log = [](std::size_t k) {
+        return static_cast<double>(k) * portable_log(static_cast<double>(k));
+    };
+    // Sums of n log n are whole numbers of 1 / unit, so that their order does not matter.
+    const double unit = std::ldexp(1.0, 60 - std::bit_width(static_cast<std::uint64_t>(n_times_log(n))));
     std::vector<std::int64_t> n_log_n(n + 1, 0);
-    for (std::size_t k = 2; k <= n; ++k) {
-        const auto count = static_cast<double>(k);
-        n_log_n[k] = static_cast<std::int64_t>(std::llround(count * portable_log(count) * kUnit));
-    }
+    for (std::size_t k = 2; k <= n; ++k) n_log_n[k] = std::llround(n_times_log(k) * unit);
     const auto at = [&](std::int64_t count) { return n_log_n[static_cast<std::size_t>(count)]; };
     std::int64_t of_whole = 0;
     for (const std::int64_t count : whole) of_whole += at(count);
@@ -104,7 +104,7 @@ SplitFound best_split(std::span<const double> rows, std::size_t features, std::s
             best_left = cut;
             const double low = rows[entries[cut - 1].row * features + feature];
             const double high = rows[entries[cut].row * features + feature];
-            found = {static_cast<double>(gain) / kUnit, static_cast<std::int64_t>(feature), middle(low, high)};
+            found = {static_cast<double>(gain) / unit, static_cast<std::int64_t>(feature), middle(low, high)};
         }
     }
     return found;
