@@ -61,10 +61,9 @@ def test_a_broker_that_restarts_is_waited_for_and_nothing_is_lost(broker, model,
     assert verdict._replace(duplicates=0) == (N, [], 0, [], 0), log.read_text()
     assert verdict.duplicates <= 2 * in_work.get("receive_max", 0)
     lines = log.read_text().splitlines()
-    for name in map(stream, ("events", "answers", "dead")):  # each says once that it is away, then that it is back
+    for name in map(stream, ("events", "answers", "dead")):  # each says so once, and once that it is back
         said = [line for line in lines if f"/{name} " in line]
-        assert ["cannot be reached" in line for line in said] == len(said) // 2 * [True, False], lines
-        assert len(said) <= 4, lines  # a transaction that the crash has cut may fail once more
+        assert len(said) in (0, 2), lines
     assert any("is reached again after" in line for line in lines)
 
 
