@@ -109,12 +109,14 @@ def test_a_fenced_consumer_of_a_cluster_that_was_away_joins_again_and_answers_ev
         wait_until(lambda: source.wait(0.1) or any("cannot be reached" in text for text in reports))
         kafka.start()
         wait_until(lambda: source.wait(0.1) or any("is reached again" in text for text in reports))
+        send(events, stream, range(N, 2 * N))
+        take_and_finish([source], stream, events, 2 * N, reports=reports)  # a commit: the group has it as a member
         fenced = source._consumer
         join_under_the_same_name(kafka, source)
-        send(events, stream, range(N, 2 * N))
-        found = take_and_finish([source], stream, events, 2 * N, reports=reports)
+        send(events, stream, range(2 * N, 3 * N))
+        found = take_and_finish([source], stream, events, 3 * N, reports=reports)
         assert source._consumer is not fenced
-    assert found == sorted(f"r{number}" for number in range(2 * N))
+    assert found == sorted(f"r{number}" for number in range(3 * N))
 
 
 def test_a_fenced_consumer_of_a_cluster_that_was_never_away_raises(kafka, events, stream):
