@@ -10,7 +10,8 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from anystream.connectors.broker_source import OutMessage
-from anystream.connectors.kafka import KafkaAwayError, KafkaSource
+from anystream.connectors.kafka import KafkaSource
+from anystream.connectors.kafka_client import KafkaAwayError
 from anystream.connectors.schema import Column, Schema
 from anystream.runtime.partition_progress import PartitionProgress
 from brokers.outside import wait_until
@@ -133,11 +134,11 @@ def test_a_fenced_producer_is_opened_again_and_its_records_are_answered_once(kaf
         taken = poll(source, N)
         half = dict(itertools.islice(taken.items(), N // 2))
         finish_records(source, stream, half)
-        fenced = source._producer
-        other = confluent_kafka.Producer(source._producer_settings)
+        fenced = source._transactions._producer
+        other = confluent_kafka.Producer(source._transactions.settings)
         other.init_transactions(20)  # the same name: the cluster fences the producer of the source
         finish_records(source, stream, {key: offset for key, offset in taken.items() if key not in half})
-        assert source._producer is not fenced
+        assert source._transactions._producer is not fenced
         assert keys(events, stream) == sorted(taken)
     assert reports == []
 
@@ -219,8 +220,8 @@ def test_a_transaction_that_a_rebalance_catches_is_aborted_and_its_records_are_a
             others.append(sources.enter_context(opened(kafka, stream)))
             wait_until(lambda: others[0].wait(0.1) or n_members() == 2)
 
-        source._open_producer()
-        source._producer = producer = RebalancedProducer(source._producer, rebalance)
+        source._transactions.open_producer()
+        source._transactions._producer = producer = RebalancedProducer(source._transactions._producer, rebalance)
         finish_records(source, stream, taken)
         assert producer.n_aborted == 1
         assert keys(events, stream) == []

@@ -114,7 +114,7 @@ def answers_of_a_registry():
 
 
 def test_a_registry_that_does_not_answer_is_asked_again_and_one_that_refuses_ends_the_run(answers_of_a_registry):
-    from anystream.connectors.kafka import KafkaAwayError
+    from anystream.connectors.kafka_client import KafkaAwayError
     from anystream.connectors.schema_registry import SchemaRegistry
 
     url, answers = answers_of_a_registry

@@ -13,7 +13,6 @@ import os
 import socket
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,102 +21,24 @@ from numpy.typing import NDArray
 from anystream.connectors.broker_address import BrokerAddress
 from anystream.connectors.broker_sink import Publisher
 from anystream.connectors.broker_source import Message, MessageSource, OutMessage
+from anystream.connectors.kafka_client import (
+    TIMEOUT_S,
+    ClientErrors,
+    KafkaAwayError,
+    KafkaRefusedError,
+    kafka,
+    read_settings,
+)
+from anystream.connectors.kafka_transactions import AnswerTransactions
 from anystream.connectors.schema import Schema
 from anystream.connectors.value_formats import Decoder, make_decoder
 from anystream.runtime.partition_progress import PartitionProgress
 
-try:
-    import confluent_kafka as kafka
-except ImportError as error:  # pragma: no cover  the tests have it
-    raise ImportError("Kafka needs the client confluent-kafka; install anystream[kafka]") from error
-
-_TIMEOUT_S = 20.0  # for a transaction, or an answer of the cluster
 _SLICE_S = 0.1  # of waiting, after which errors are looked at
 _FENCED_AFTER_S = 60.0  # after the cluster was away, it may take a consumer for another one of the same name
 
-_FENCED_PRODUCER = (
-    kafka.KafkaError._FENCED,
-    kafka.KafkaError.INVALID_PRODUCER_EPOCH,
-    kafka.KafkaError.PRODUCER_FENCED,
-)
-
 # a consumer tells a fatal error as the code _FATAL, with the text of the cause
 _FENCED_CONSUMER = kafka.KafkaError(kafka.KafkaError.FENCED_INSTANCE_ID).str()
-
-_TLS_SETTINGS = {"ca": "ssl.ca.location", "cert": "ssl.certificate.location", "cert_key": "ssl.key.location"}
-
-
-class KafkaAwayError(OSError):
-    """The cluster did not answer, or not in time."""
-
-
-class KafkaRefusedError(KafkaAwayError):
-    """The cluster refuses the credentials."""
-
-
-class _ClientErrors:
-    """What a client says about its connections, which it does not raise.
-
-    Attributes
-    ----------
-    last : str
-        The last error that tells a cause.
-    refused : bool
-        Whether the cluster refuses the credentials.
-    down : bool
-        Whether no broker was connected since this was last set to False.
-    fatal : KafkaError or None
-        An error after which the client can do nothing more.
-    """
-
-    def __init__(self) -> None:
-        self.last = ""
-        self.refused = False
-        self.down = False
-        self.fatal: Any = None
-
-    def note(self, error: Any) -> None:
-        """Note an error; a callback of the client."""
-        if self.is_fatal(error):
-            self.fatal = error
-        if error.code() == kafka.KafkaError._ALL_BROKERS_DOWN:
-            self.down = True
-            return
-        self.last = error.str()
-        self.refused = self.refused or error.code() == kafka.KafkaError._AUTHENTICATION
-
-    @staticmethod
-    def is_fatal(error: Any) -> bool:
-        """Whether the client can do nothing more after this error."""
-        return bool(error.fatal()) or error.code() == kafka.KafkaError._FATAL
-
-    def raise_refusal(self) -> None:
-        """Raise if the cluster refuses the credentials."""
-        if self.refused:
-            raise KafkaRefusedError(self.last)
-
-
-def read_settings(address: BrokerAddress) -> dict[str, Any]:
-    """Return the settings of a client: servers, credentials, TLS, and those of the file of the option ``settings``."""
-    options = address.options
-    found: dict[str, Any] = {"bootstrap.servers": address.servers, "log_level": 0}
-    protocol = "SSL" if address.tls else "PLAINTEXT"
-    if address.user is not None:
-        protocol = "SASL_SSL" if address.tls else "SASL_PLAINTEXT"
-        found |= {"sasl.username": address.user, "sasl.password": address.password or ""}
-        found["sasl.mechanism"] = options.get("sasl", "SCRAM-SHA-512")
-    found["security.protocol"] = protocol
-    for option, name in _TLS_SETTINGS.items():
-        if option in options:
-            found[name] = options[option]
-    if "settings" in options:
-        for number, line in enumerate(Path(options["settings"]).read_text(encoding="utf-8").splitlines(), 1):
-            name, equals, value = line.partition("=")
-            if line.strip() and not line.lstrip().startswith("#"):
-                if not equals:
-                    raise ValueError(f"{options['settings']}, line {number}: write NAME=VALUE, one per line")
-                found[name.strip()] = value.strip()
-    return found
 
 
 class KafkaSource(MessageSource):
@@ -161,7 +82,7 @@ class KafkaSource(MessageSource):
         name = given.get("consumer")
         self._identity = name or f"{socket.gethostname()}-{os.getpid()}"
         self._session_s = session_s = self.address.seconds("session_timeout", 10.0) or 10.0
-        self._errors = _ClientErrors()
+        self._errors = ClientErrors()
         self._settings = (
             settings
             | {
@@ -180,14 +101,7 @@ class KafkaSource(MessageSource):
             }
             | ({} if name is None else {"group.instance.id": name})
         )
-        self._producer_settings = settings | {
-            "transactional.id": f"{self._group()}-{self.address.stream}-{self._identity}",
-            "transaction.timeout.ms": 30_000,
-            "linger.ms": 1,
-            "retry.backoff.ms": 5,  # the cluster refuses a transaction while it ends the last one, a few milliseconds
-        }
-        self._producer: Any = None
-        self._producer_errors = _ClientErrors()
+        self._transactions = AnswerTransactions(settings, f"{self._group()}-{self.address.stream}-{self._identity}")
         self._progress: dict[str, PartitionProgress] = {}
         self._held: list[Message] = []  # of partitions in which too many positions are open
         self._paused = False
@@ -196,7 +110,6 @@ class KafkaSource(MessageSource):
         self._is_member = False
         self._closing = False
         self._failure: BaseException | None = None
-        self._in_commit = False  # whether a transaction is to be committed whose result is not known
         self._restored: dict[str, tuple[int, str]] = {}
         self._away_at = -math.inf
         self._consumer = self._subscribe()
@@ -441,7 +354,8 @@ class KafkaSource(MessageSource):
             commits.append(self._partition(name, low, f"{self._identity} {finished}"))
         try:
             if any(message.outbox for message in messages):
-                self._commit_together([out for message in messages for out in message.outbox], commits)
+                answers = [answer for message in messages for answer in message.outbox]
+                self._transactions.commit(answers, commits, self._consumer)
             else:
                 self._consumer.commit(offsets=commits, asynchronous=False)
         except kafka.KafkaException as error:
@@ -452,76 +366,6 @@ class KafkaSource(MessageSource):
             raise self._away(found.str()) from error
         for message in messages:
             self._progress[message.partition].finish(message.position)
-
-    def _commit_together(self, answers: list[OutMessage], commits: list[Any]) -> None:
-        """Write answers and positions in one transaction, by a new producer if another one has taken its name.
-
-        That does no harm: the group accepts the positions only while the partitions belong to this consumer.
-        """
-        try:
-            self._commit_once(answers, commits)
-        except kafka.KafkaException as error:
-            if error.args[0].code() not in _FENCED_PRODUCER:
-                raise
-            self._commit_once(answers, commits)
-
-    def _commit_once(self, answers: list[OutMessage], commits: list[Any]) -> None:
-        """Write answers and positions in one transaction; after a failed call, the next one continues with it."""
-        producer = self._open_producer()
-        try:
-            if not self._in_commit:
-                producer.begin_transaction()
-                for answer in answers:
-                    self._produce(producer, answer)
-                producer.send_offsets_to_transaction(commits, self._consumer.consumer_group_metadata(), _TIMEOUT_S)
-                self._in_commit = True
-            producer.commit_transaction(_TIMEOUT_S)
-        except kafka.KafkaException as error:
-            if self._in_commit and error.args[0].retriable():
-                raise
-            was_in_commit, self._in_commit = self._in_commit, False
-            self._abort(producer)
-            if not (was_in_commit and self._is_committed(commits)):
-                raise
-        self._in_commit = False
-
-    def _is_committed(self, commits: Sequence[Any]) -> bool:
-        """Whether the cluster has stored these positions, whatever the client was told."""
-        self._open_producer()  # which waits for what is open
-        wanted = {(found.partition, found.offset, found.metadata) for found in commits}
-        places = [self._partition(str(found.partition)) for found in commits]
-        stored = self._consumer.committed(places, timeout=_TIMEOUT_S)
-        return wanted == {(found.partition, found.offset, found.metadata) for found in stored}
-
-    def _produce(self, producer: Any, answer: OutMessage) -> None:
-        while True:
-            try:
-                producer.produce(answer.stream, answer.value, answer.key, headers=list(answer.headers))
-                return
-            except BufferError:  # the queue of the client is full: it sends in the meantime
-                producer.poll(0.1)
-
-    def _abort(self, producer: Any) -> None:
-        try:
-            producer.abort_transaction(_TIMEOUT_S)
-        except kafka.KafkaException:
-            self._producer = None  # a new producer with the same name makes the cluster abort what is open
-
-    def _open_producer(self) -> Any:
-        """Return the producer of answers; a new one after errors of its connections.
-
-        librdkafka 2.16 may wait without end for the coordinator that a producer knew before (its bugs 5456 and 5511).
-        """
-        if self._producer is not None and not self._in_commit:
-            self._producer.poll(0)  # calls back with errors
-            if self._producer_errors.last or self._producer_errors.down:
-                self._producer = None
-        if self._producer is None:
-            self._producer_errors = _ClientErrors()
-            producer = kafka.Producer(self._producer_settings | {"error_cb": self._producer_errors.note})
-            producer.init_transactions(_TIMEOUT_S)
-            self._producer = producer
-        return self._producer
 
     @staticmethod
     def _has_lost(error: Any) -> bool:
@@ -551,7 +395,7 @@ class KafkaSource(MessageSource):
     def _read_committed(self, partitions: list[Any]) -> list[Any]:
         """Return where the group stands in partitions."""
         try:
-            found: list[Any] = self._consumer.committed(partitions, timeout=_TIMEOUT_S)
+            found: list[Any] = self._consumer.committed(partitions, timeout=TIMEOUT_S)
         except kafka.KafkaException as error:
             raise KafkaAwayError(error.args[0].str()) from error
         for partition in found:
@@ -566,7 +410,7 @@ class KafkaSource(MessageSource):
         if restored is not None and (offset < 0 or owner == self._identity):
             offset, finished = restored
         if offset < 0:
-            low, high = self._consumer.get_watermark_offsets(self._partition(name), timeout=_TIMEOUT_S)
+            low, high = self._consumer.get_watermark_offsets(self._partition(name), timeout=TIMEOUT_S)
             offset, finished = (high if self.address.options.get("start") == "latest" else low), ""
         self._progress[name] = PartitionProgress(offset, finished)
         self._at_end.discard(name)
@@ -636,11 +480,11 @@ class KafkaPublisher(Publisher):
 
     def __init__(self, address: str | BrokerAddress, **options: Any) -> None:
         super().__init__(address, **options)
-        self._errors = _ClientErrors()
+        self._errors = ClientErrors()
         self._settings = read_settings(self.address) | {
             "enable.idempotence": True,
             "linger.ms": 5,
-            "message.timeout.ms": int(_TIMEOUT_S * 1000),
+            "message.timeout.ms": int(TIMEOUT_S * 1000),
             "error_cb": self._errors.note,
         }
         self._producer: Any = None
@@ -662,7 +506,7 @@ class KafkaPublisher(Publisher):
             self._producer.poll(_SLICE_S)
             waited_s += _SLICE_S
             self._errors.raise_refusal()
-            if self._errors.down or waited_s > 2 * _TIMEOUT_S:
+            if self._errors.down or waited_s > 2 * TIMEOUT_S:
                 self._errors.down = False
                 raise KafkaAwayError(self._errors.last or "messages were not stored in time")
         if self._unsent:

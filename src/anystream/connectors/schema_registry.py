@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from anystream.connectors.kafka import KafkaAwayError
+from anystream.connectors.kafka_client import KafkaAwayError
 
 try:
     from confluent_kafka.schema_registry import SchemaRegistryClient
