@@ -4,11 +4,14 @@ import pickle
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from scipy.stats import binom
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from anystream import AnytimeForestClassifier, Budget, load
-from anystream.forest.confidence import min_records
+from anystream.forest.confidence import ERROR, _smallest_factor, min_records
 
 
 def waves(rng, n):
@@ -110,3 +113,46 @@ def test_too_few_records_and_other_orders_are_refused_before_anything_changes(ca
         AnytimeForestClassifier(confidence=1.0).fit(*data[0])
     with pytest.raises(ValueError, match="confidence is None"):
         AnytimeForestClassifier(n_estimators=2).fit(*data[0]).calibrate_on(data[1][0])
+
+
+def walk_leads(rng, n_records, n_trees):
+    """Leads and leading classes of two classes whose votes are random walks with a drift of their own."""
+    votes = rng.normal(0.5 * rng.normal(size=(n_records, 1)), 1.0, (n_records, n_trees))
+    sums = np.hstack([np.zeros((n_records, 1)), votes.cumsum(axis=1)])
+    return np.abs(sums), (sums > 0).astype(np.int32)
+
+
+def count_wrong(ratio, first, factor):
+    """Of the records that end at the first lead above the factor, those whose class is not the last one."""
+    wrong = 0
+    for row, classes in zip(ratio, first, strict=True):
+        above = [n for n, value in enumerate(row[:-1]) if value > factor]
+        wrong += classes[above[0] if above else -1] != classes[-1]
+    return int(wrong)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(60, 300), st.integers(2, 12), st.sampled_from([0.7, 0.9, 0.95]))
+def test_the_factor_is_the_smallest_before_the_first_that_the_records_do_not_allow(seed, n, n_trees, confidence):
+    lead, first = walk_leads(np.random.default_rng(seed), n, n_trees)
+    ratio = np.maximum.accumulate(lead, axis=1)
+    found = _smallest_factor(ratio[:, :-1], first, confidence)
+
+    def allows(factor):  # so few wrong ones are unlikely if the rate is higher
+        return binom.cdf(count_wrong(ratio, first, factor), n, 1 - confidence) < ERROR
+
+    steps = found * 2 ** (np.arange(16 * 8) / 16)
+    assert all(allows(factor) for factor in steps)
+    every_lead_suffices = found < ratio[ratio > 0].min()
+    assert every_lead_suffices or not allows(found / 2 ** (1 / 16))
+
+
+def test_the_rate_is_missed_in_at_most_one_of_twenty_choices_of_records():
+    rng = np.random.default_rng(0)
+    lead, first = walk_leads(rng, 40_000, 30)
+    ratio = np.maximum.accumulate(lead / np.sqrt(np.arange(31) * (1 - np.arange(31) / 31) + 1e-9), axis=1)[:, :-1]
+    missed = 0
+    for _ in range(200):
+        rows = rng.permutation(len(ratio))[:800]
+        n_read = (ratio <= _smallest_factor(ratio[rows], first[rows], 0.95)).sum(axis=1)
+        missed += (first[np.arange(len(first)), n_read] != first[:, -1]).mean() > 0.05
+    assert missed <= binom.ppf(0.999, 200, ERROR)

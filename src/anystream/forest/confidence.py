@@ -1,11 +1,15 @@
 """Early stop with a stated rate of disagreement with all trees: a lead that is large enough, chosen on records.
 
 After every whole tree the work ends if the first class leads by more than ``c * shape(n)``, where n is the number of
-trees read. The lead of averaged votes that are drawn at random spreads like the square root of n; that of a boosted
-ensemble matters less the less is left to read. The factor c is the smallest for which the records show that at most the
-stated share of labels differs from those of all trees: from the largest factor downward, each must pass a test on the
-binomial upper bound (Clopper and Pearson) of its share, and the first that fails ends the search, so that all tests
-together err with a probability of at most `ERROR`.
+trees read. Averaged trees are like draws from one distribution: with n of N read, the final lead is N / n times the
+present one, give or take a deviation in proportion to sqrt((N - n) N / n); that is as likely to turn the lead after
+every n if the shape is sqrt(n (1 - n / N)). The trees of a boosted ensemble add less and less: (1 - n / N)**2, which
+ended earliest among six shapes on letter, pendigits and covtype.
+
+The factor c is the smallest for which the records show that at most the stated share of labels differs from those of
+all trees: from the largest factor downward, each must pass a test on the binomial upper bound (Clopper and Pearson) of
+its share, and the first that fails ends the search, so that all tests together err with a probability of at most
+`ERROR`.
 """
 
 from __future__ import annotations
@@ -22,7 +26,8 @@ from anystream.forest.ensemble import TreeEnsemble
 ERROR = 0.05
 """Probability that the rate of disagreement is higher than stated, over the choice of the records."""
 _MIN_TREES = 3
-_N_FACTORS = 60
+_STEP = 2 ** (1 / 16)  # from one factor to the next
+_MAX_STEPS = 640  # 40 times half
 _MAX_RECORDS = 20_000
 _MAX_PAIRS = 40_000_000  # of record and number of trees in memory
 
@@ -77,22 +82,43 @@ def choose_stop_margins(
     first = np.empty((len(records), len(shape)), np.int32)
     forest.trace_leads(records, threads, lead, first)
     ratio = np.maximum.accumulate(lead / shape, axis=1)
-    passed = np.inf
-    for factor in np.geomspace(max(ratio[:, -2].max(), 1e-9), 1e-3 * max(ratio[:, -2].max(), 1e-9), _N_FACTORS):
-        stop = np.minimum((ratio <= factor).sum(axis=1), len(shape) - 1)
-        wrong = int((first[np.arange(len(first)), stop] != first[:, -1]).sum())
+    return shape * _smallest_factor(ratio[:, :-1], first, confidence)
+
+
+def _smallest_factor(ratio: NDArray[np.float64], first: NDArray[np.int32], confidence: float) -> float:
+    """Return the smallest factor at which enough labels agree, of the powers of `_STEP`, which do not depend on data.
+
+    Parameters
+    ----------
+    ratio : array of shape (n_records, n_trees)
+        Largest lead so far in units of the shape, after 0, 1, ... trees.
+    first : array of shape (n_records, n_trees + 1)
+        The leading class, also after the last tree.
+    confidence : float
+        Share of the answers that must agree with all trees.
+    """
+    rows = np.arange(len(ratio))
+    n_read = np.full(len(ratio), ratio.shape[1])
+    largest = ratio[:, -1].max()
+    if largest <= 0.0:
+        return math.inf
+    passed = math.inf
+    top = math.ceil(math.log(largest, _STEP))
+    for power in range(top, top - _MAX_STEPS, -1):
+        factor = _STEP**power
+        while (stops := (n_read > 0) & (ratio[rows, np.maximum(n_read - 1, 0)] > factor)).any():
+            n_read[stops] -= 1
+        wrong = int((first[rows, n_read] != first[:, -1]).sum())
         if _upper_bound(wrong, len(first)) > 1 - confidence:
             break
-        passed = float(factor)
-    return np.asarray(np.where(np.isinf(shape), np.inf, passed * np.where(np.isinf(shape), 1, shape)))
+        passed = factor
+    return passed
 
 
 def _shape(ensemble: TreeEnsemble) -> NDArray[np.float64]:
     n = np.arange(ensemble.n_trees + 1)
-    if ensemble.link.kind == "mean":
-        shape = np.sqrt(n) * ensemble.divisor / ensemble.n_trees
-    else:
-        shape = np.sqrt(1 - n / (ensemble.n_trees + 1))
+    unread = 1 - n / (ensemble.n_trees + 1)  # above 0 also after the last tree
+    shape = np.sqrt(n * unread) if ensemble.link.kind == "mean" else unread**2
     return np.where(n < _MIN_TREES, np.inf, shape)
 
 
