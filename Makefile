@@ -237,7 +237,7 @@ SAN_ENV = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-nam
 
 # Packages with native code, and the templates above it; the others are plain Python.
 SANITIZED := $(wildcard tests/test_surfaces.py $(addprefix tests/,model_file estimators anytime bayes_tree neighbors subspace \
-	microclusters graph drift forest))
+	microclusters graph drift forest connectors))
 
 sanitize: build/sanitize/.built
 	@$(SAN_ENV) HYPOTHESIS_PROFILE=quick $(SANPY) -P -m pytest -q -n $(JOBS) --dist worksteal \

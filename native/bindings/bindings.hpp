@@ -128,5 +128,6 @@ void bind_neighbors(nb::module_& m);
 void bind_graph(nb::module_& m);
 void bind_drift(nb::module_& m);
 void bind_forest(nb::module_& m);
+void bind_text(nb::module_& m);
 
 }  // namespace anystream::bindings

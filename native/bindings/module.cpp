@@ -28,4 +28,5 @@ NB_MODULE(_native, m) {
     anystream::bindings::bind_graph(m);
     anystream::bindings::bind_drift(m);
     anystream::bindings::bind_forest(m);
+    anystream::bindings::bind_text(m);
 }

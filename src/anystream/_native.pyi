@@ -1002,3 +1002,18 @@ class DecisionForest:
 
     @property
     def own_bytes(self) -> int: ...
+
+def read_number_lines(text: bytes, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], delimiter: str, columns: int, number_places: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], text_places: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], text_starts: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], text_ends: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')]) -> int:
+    """
+    Read lines until one is not plain: right number of cells, no quotes, decimals below 2^53 or nothing. Return how many were.
+    """
+
+def read_json_lines(text: bytes, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], number_names: Sequence[str], text_names: Sequence[str], n_required: int, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], text_starts: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], text_ends: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], text_kinds: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')]) -> tuple:
+    """
+    Read lines until one is not plain: an object without nested values, escapes or equal names, with the first n_required numbers. Return how many were, and the names that were found.
+    """
+
+def format_answers(keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], key_texts: bytes, key_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], label_texts: bytes, label_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], confidence: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], flags: Sequence[Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)]], between: Sequence[str], yes: str, no: str) -> bytes:
+    """
+    Return one line per answer: key, label, confidence, steps and flags, each after its separator.
+    """

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from anystream.connectors.csv_file import CsvSource, read_csv_columns
 from anystream.connectors.schema import Column, Schema, SchemaError
-from connectors.table_sources import SCHEMA, drain
+from connectors.table_sources import SCHEMA, drain, poll_all
 
 
 def csv_source(folder, text, schema=SCHEMA, **options):
@@ -117,25 +117,78 @@ def test_a_training_table_with_a_short_record_is_refused(tmp_path):
         read_csv_columns(path)
 
 
-NUMBERS = Schema((Column("a"), Column("b")), label="y", time="t", label_type="int")
-CELLS = st.sampled_from(
-    ["1", "2.5", "-3e2", " 4 ", "", "?", "nan", "inf", "x", "1_0", '"6"', "0x1", "9007199254740993"]
+PLAIN = {
+    "numbers": Schema((Column("a"), Column("b")), label="y", time="t", label_type="int"),
+    "texts": Schema((Column("a"), Column("b")), label="y", key="id", label_type="text"),
+    "a feature as key": Schema((Column("a"), Column("b")), key="b"),
+}
+ODD_CELLS = [
+    "",
+    "?",
+    "nan",
+    "inf",
+    "x",
+    "1_0",
+    '"6"',
+    "0x1",
+    "9007199254740993",
+    "-",
+    "1e",
+    "1e400",
+    "1 2",
+    " ",
+    "\u0661",
+]
+CELLS = st.one_of(
+    st.sampled_from(["1", "2.5", "-3e2", " 4 ", "+7", ".5", "5.", "-0", "1E-3", "\t8", "1e-400"]),
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.decimals(-10, 10, places=4, allow_nan=False).map(str),
+    st.sampled_from(ODD_CELLS),
 )
-LABELS = st.sampled_from(["0", "1", "", "1.5", "1.0", "9007199254740993"])
+TEXTS = st.sampled_from(["0", "a\rb", "1", "", "1.5", "1.0", "9007199254740993", "\u00e9", " b ", "b"])
+ENDINGS = st.sampled_from(["7\n", "7\n", "7\n", "7\r\n", "\n", "7,8\n", "7\n\n"])
 
 
-@given(st.lists(st.tuples(CELLS, CELLS, LABELS, CELLS), max_size=12), st.integers(1, 5))
-def test_plain_numbers_are_parsed_the_same_all_at_once_as_cell_by_cell(tmp_path_factory, rows, max_records):
+@pytest.mark.parametrize("schema", PLAIN.values(), ids=PLAIN)
+@given(
+    st.lists(st.tuples(TEXTS, CELLS, CELLS, TEXTS, CELLS, ENDINGS), max_size=12),
+    st.integers(1, 5),
+    st.sampled_from(",;"),
+)
+def test_plain_numbers_are_parsed_the_same_in_native_code_as_cell_by_cell(
+    tmp_path_factory, schema, rows, max_records, delimiter
+):
     path = tmp_path_factory.mktemp("csv") / "stream.csv"
-    path.write_text("a,b,y,t,more\n" + "".join(f"{a},{b},{y},{t},7\n" for a, b, y, t in rows))
-    quick, slow = CsvSource(path, NUMBERS), CsvSource(path, NUMBERS)
-    assert quick._all_numeric
-    slow._all_numeric = False
-    while not slow.done:
-        found, expected = quick.poll(max_records), slow.poll(max_records)
-        np.testing.assert_array_equal(found.records.features, expected.records.features)
-        np.testing.assert_array_equal(found.records.arrival, expected.records.arrival)
-        assert found.records.label.tolist() == expected.records.label.tolist()
-        assert found.records.key.tolist() == expected.records.key.tolist()
-        assert [rejected.line for rejected in found.rejected] == [rejected.line for rejected in expected.rejected]
-    assert quick.done
+    lines = ["id,a,b,y,t,more\n", *(",".join(row) for row in rows)]
+    path.write_text("".join(lines).replace(",", delimiter), newline="")
+    quick, slow = CsvSource(path, schema), CsvSource(path, schema)
+    assert quick._may_be_plain
+    slow._may_be_plain = False
+    found, expected = poll_all(quick, max_records), poll_all(slow, max_records)
+    for name in ("features", "arrival", "key", "label", "line", "offset"):
+        np.testing.assert_array_equal(getattr(found[0], name), getattr(expected[0], name))
+    assert found[1] == expected[1]
+
+
+@given(st.lists(st.binary(max_size=6), max_size=5))
+def test_bytes_that_are_not_text_are_rejected_by_native_code_as_cell_by_cell(tmp_path_factory, cells):
+    path = tmp_path_factory.mktemp("csv") / "stream.csv"
+    path.write_bytes(b"a,more\n" + b"".join(b"1," + cell + b"\n" for cell in cells))
+    quick, slow = (CsvSource(path, Schema((Column("a"),))) for _ in range(2))
+    slow._may_be_plain = False
+    found, expected = poll_all(quick, 3), poll_all(slow, 3)
+    np.testing.assert_array_equal(found[0].line, expected[0].line)
+    assert found[1] == expected[1]
+
+
+def test_one_odd_line_among_plain_ones_is_parsed_alone(tmp_path):
+    rows = [f"{i},{i / 7!r}" for i in range(3000)]
+    rows[1500] = '"1500",x'
+    source = csv_source(tmp_path, "\n".join(["a,b", *rows]), Schema((Column("a"), Column("b"))))
+    calls = []
+    by_cell = source._parse
+    source._parse = lambda lines: calls.append(len(lines)) or by_cell(lines)
+    records, rejected = poll_all(source, 10_000)
+    assert [found.line for found in rejected] == [1502]
+    assert records.features[:, 0].tolist() == [i for i in range(3000) if i != 1500]
+    assert sum(calls) == 64

@@ -4,9 +4,12 @@ import os
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from anystream.connectors.file_sink import CsvSink, DeadLetterFile, JsonLinesSink
 from anystream.runtime import RejectedRecord
+from anystream.runtime.contracts import AnsweredRecords
 from connectors.answered_records import CLASSES, answered_records
 
 
@@ -90,3 +93,37 @@ def test_dead_letters_tell_place_and_reason(tmp_path):
     lines = (tmp_path / "dead.jsonl").read_bytes().splitlines()
     assert json.loads(lines[0].decode("utf-8", "surrogatepass"))["line"] == 3
     assert json.loads(lines[1]) == {"key": 4, "reason": "shed", "record": ""}
+
+
+CONFIDENCES = st.one_of(st.floats(0, 1), st.integers(0, 10**6).map(lambda n: n / 10**6), st.floats(0, 3e-4))
+KEYS = st.one_of(
+    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=8),
+    st.lists(st.sampled_from(["a", 'b,"c"', "\u00e9\n", 7, 2.5, None, "\ud800"]), min_size=1, max_size=8),
+)
+LABELS = st.sampled_from([np.array([0, 1, 5]), np.array(["a", "b\u00e9", 'c,"d"']), np.array([0.0, 2.0, 3.0])])
+
+
+@pytest.mark.parametrize("kind", [CsvSink, JsonLinesSink])
+@given(KEYS, LABELS, st.data())
+def test_lines_are_the_same_in_native_code_as_in_python(tmp_path_factory, kind, keys, classes, data):
+    n = len(keys)
+    proba = np.zeros((n, 3))
+    proba[:, 1] = data.draw(st.lists(CONFIDENCES, min_size=n, max_size=n))
+    flags = np.array(data.draw(st.lists(st.booleans(), min_size=4 * n, max_size=4 * n))).reshape(4, n)
+    is_number = all(isinstance(key, int) for key in keys)
+    answers = AnsweredRecords(
+        np.array(keys, dtype=np.int64 if is_number else object),
+        classes[np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))],
+        proba,
+        classes,
+        np.array(data.draw(st.lists(st.integers(0, 2**40), min_size=n, max_size=n))),
+        flags[0],
+        np.zeros(n),
+        flags[1],
+        reached=data.draw(st.sampled_from([None, flags[2]])),
+        confident=data.draw(st.sampled_from([None, flags[3]])),
+    )
+    sink = kind(tmp_path_factory.mktemp("sink") / "answers")
+    expected = "".join(sink.format_answers(answers)).encode("utf-8", "backslashreplace")
+    assert sink.format_text(answers) == expected
+    sink.close()

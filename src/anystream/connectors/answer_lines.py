@@ -5,14 +5,34 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from anystream import _native
 from anystream.anytime.errors import RecordError
 from anystream.runtime.contracts import AnsweredRecords
+
+_T = TypeVar("_T")
+_NO_TEXTS = b"", np.empty(0, dtype=np.int64)
+
+
+class LineFrame(NamedTuple):
+    """What stands around the values of a line: before each of them, and at its end.
+
+    Parameters
+    ----------
+    between : list of str
+        Before key, label, confidence, steps, certified, late and, if written, reached; and at the end of the line.
+    yes, no : str
+        How true and false are written.
+    """
+
+    between: list[str]
+    yes: str
+    no: str
 
 
 class AnswerLines(ABC):
@@ -36,15 +56,51 @@ class AnswerLines(ABC):
 
     def format_answers(self, answers: AnsweredRecords) -> Sequence[str]:
         """Return one line per answer; raise `RecordError` if one of them has no text."""
-        if self._classes is not answers.classes:
-            self._classes = answers.classes
-            self._texts = {label: self.format_value(label) for label in answers.classes.tolist()}
+        return self._format(answers, self.format_lines)
+
+    def format_text(self, answers: AnsweredRecords) -> bytes:
+        """Return the lines of all answers; raise `RecordError` if one of them has no text."""
+        return self._format(answers, self._format_text)
+
+    def _format(self, answers: AnsweredRecords, write: Callable[[AnsweredRecords], _T]) -> _T:
         try:
-            return self.format_lines(answers)
+            if self._classes is not answers.classes:
+                self._texts = {label: self.format_value(label) for label in answers.classes.tolist()}
+                self._classes = answers.classes
+            return write(answers)
         except (MemoryError, OSError):
             raise
         except Exception as error:  # such as a key that has no text
             raise RecordError(f"its key or label has no text ({error or type(error).__name__})") from error
+
+    def _format_text(self, answers: AnsweredRecords) -> bytes:
+        if self._proba or self._keep or self._unknown or self._confident or not self.has_plain_flags(answers):
+            return _encode("".join(self.format_lines(answers)))
+        numbers = {label: number for number, label in enumerate(self._texts)}
+        flags = [answers.certified, answers.late]
+        if len(self.frame.between) > 7:
+            flags.append(np.ones(len(answers.steps), dtype=np.bool_) if answers.reached is None else answers.reached)
+        key = np.asarray(answers.key)
+        has_numbers = key.dtype.kind == "i"
+        return _native.format_answers(
+            key.astype(np.int64, copy=False) if has_numbers else _NO_TEXTS[1],
+            *(_NO_TEXTS if has_numbers else _join_texts(_format_keys(key, self.format_value))),
+            *_join_texts(self._texts.values()),
+            np.fromiter(map(numbers.__getitem__, answers.label.tolist()), dtype=np.int64, count=len(key)),
+            answers.proba.max(axis=1),
+            np.ascontiguousarray(answers.steps, dtype=np.int64),
+            [np.ascontiguousarray(flag) for flag in flags],
+            self.frame.between,
+            self.frame.yes,
+            self.frame.no,
+        )
+
+    frame: ClassVar[LineFrame]
+
+    @staticmethod
+    @abstractmethod
+    def has_plain_flags(answers: AnsweredRecords) -> bool:
+        """Whether lines hold nothing but the values of `frame`."""
 
     @staticmethod
     @abstractmethod
@@ -58,6 +114,21 @@ class AnswerLines(ABC):
 
 class JsonAnswerLines(AnswerLines):
     """Answers as JSON objects: key, label, confidence, steps, certified, late; with `proba` all probabilities."""
+
+    frame: ClassVar[LineFrame] = LineFrame(
+        ['{"key": ', ', "label": ', ', "confidence": ', ', "steps": ', ', "certified": ', ', "late": ', "}\n"],
+        "true",
+        "false",
+    )
+
+    @staticmethod
+    def has_plain_flags(answers: AnsweredRecords) -> bool:
+        """Whether no answer has a flag that is written only where it is set."""
+        return (
+            (answers.unknown is None or not answers.unknown.any())
+            and (answers.confident is None or not answers.confident.any())
+            and (answers.reached is None or bool(answers.reached.all()))
+        )
 
     @staticmethod
     def format_value(value: Any) -> str:
@@ -129,6 +200,16 @@ def answer_rows(answers: AnsweredRecords, format_key: Callable[[Any], str]) -> I
         answers.late.tolist(),
         strict=True,
     )
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _join_texts(texts: Collection[str]) -> tuple[bytes, NDArray[np.int64]]:
+    """Return texts one after the other, and where each ends."""
+    parts = list(map(_encode, texts))
+    return b"".join(parts), np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)))
 
 
 def _format_keys(keys: NDArray[Any], format_value: Callable[[Any], str]) -> list[str]:

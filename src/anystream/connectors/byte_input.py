@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
-_CHUNK = 2**18  # bytes read at a time
+_CHUNK = 2**20  # bytes read at a time
 _COMPRESSED_CHUNK = 2**14  # of compressed data, which may become a thousand times as long
 _MAGIC_BYTES = 8  # bytes by which a kind of data is recognised
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BufferedWriter, FileIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.connectors.answer_lines import AnswerLines, JsonAnswerLines, answer_rows
+from anystream.connectors.answer_lines import AnswerLines, JsonAnswerLines, LineFrame, answer_rows
 from anystream.model_file.replace_file import sync_folder
 from anystream.runtime.contracts import AnsweredRecords
 from anystream.runtime.records import Origin, RejectedRecord, printable_key
@@ -137,7 +137,7 @@ class _AnswerFile(AnswerLines, _LineFile):
 
     def write(self, answers: AnsweredRecords) -> None:
         """Append the answers."""
-        self._write("".join(self.format_answers(answers)).encode("utf-8", "backslashreplace"))
+        self._write(self.format_text(answers))
 
 
 class JsonLinesSink(JsonAnswerLines, _AnswerFile):
@@ -174,6 +174,13 @@ class CsvSink(_AnswerFile):
     Column ``reached`` is 0 for a record for which there was no time at all. Parameters are those of `JsonLinesSink`.
     With `proba`, the classes are those of the first answers.
     """
+
+    frame: ClassVar[LineFrame] = LineFrame(["", *[","] * 6, "\n"], "1", "0")
+
+    @staticmethod
+    def has_plain_flags(answers: AnsweredRecords) -> bool:
+        """Whether no answer has a column of its own: always, in a table."""
+        return True
 
     def write(self, answers: AnsweredRecords) -> None:
         """Append the answers, below the header."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from anystream.connectors.lines import MAX_LINE_BYTES, Line, LineReader
+import numpy as np
+
+from anystream import _native
+from anystream.connectors.lines import MAX_LINE_BYTES, Line, LineBlock, LineReader
 from anystream.connectors.schema import Schema, SchemaError
 from anystream.connectors.text_source import TextSource, read_chunks, reject_line
 from anystream.runtime.records import RejectedRecord, shorten
@@ -16,6 +19,8 @@ from anystream.runtime.records import RejectedRecord, shorten
 _CHUNK_RECORDS = 8192  # records of a table read at a time
 _MAX_ABSENT = 100  # records without a required column after which it is an error
 
+# a string, a whole number, or nothing; see native TextKind
+_PLAIN_TEXTS: tuple[Callable[[bytes], Any], ...] = (bytes.decode, int, lambda text: None)
 _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # one value from a position on, faster than loads
 
 
@@ -47,6 +52,41 @@ class JsonLinesSource(TextSource):
         super().__init__(path, schema, max_line_bytes=max_line_bytes, rename=rename)
         self._inputs = [column.name for column in schema.columns]
         self.absent: dict[str, int] = dict.fromkeys(schema.used_names, 0)
+        self._may_be_plain = bool(self._inputs) and not (schema.has_categories or schema.keep or self._rename)
+        others = [schema.time, None if schema.label_type == "text" else schema.label]
+        texts = [schema.key, schema.label if schema.label_type == "text" else None]
+        self._number_names = list(dict.fromkeys([*self._inputs, *filter(None, others)]))
+        self._text_names = list(dict.fromkeys(filter(None, texts)))
+
+    def _reads_plain_lines(self) -> bool:
+        return self._may_be_plain
+
+    def _read_plain_lines(self, block: LineBlock) -> tuple[Mapping[str, Sequence[Any]], int]:
+        n, n_texts = len(block), len(self._text_names)
+        numbers = np.empty((n, len(self._number_names)))
+        starts, ends = np.empty((2, n, n_texts), dtype=np.int64)
+        kinds = np.empty((n, n_texts), dtype=np.uint8)
+        n_plain, found = _native.read_json_lines(
+            block.text,
+            block.starts,
+            block.ends,
+            self._number_names,
+            self._text_names,
+            len(self._inputs),
+            numbers,
+            starts,
+            ends,
+            kinds,
+        )
+        columns: dict[str, Any] = {name: numbers[:n_plain, i] for i, name in enumerate(self._number_names)}
+        for i, name in enumerate(self._text_names):
+            bounds = zip(*(part[:n_plain, i].tolist() for part in (starts, ends, kinds)), strict=True)
+            columns[name] = [_PLAIN_TEXTS[kind](block.text[start:end]) for start, end, kind in bounds]
+        if n_plain and self.absent:
+            if any(name in self.absent and name not in found for name in self.schema.required):
+                return {}, 0  # the parser of single lines counts them, and raises at the end
+            self._note_absent(found, n_plain)
+        return columns, n_plain
 
     def _parse(self, lines: Sequence[Line]) -> tuple[Mapping[str, Sequence[Any]], list[Line], list[RejectedRecord]]:
         kept: list[Line] = []
@@ -64,35 +104,33 @@ class JsonLinesSource(TextSource):
                 if old in found and new not in found:
                     found[new] = found[old]
         names = self.schema.used_names or list(dict.fromkeys(name for found in objects for name in found))
-        if self.absent:
-            objects, kept = self._check_members(objects, kept, rejected)
+        objects, kept = self._check_members(objects, kept, rejected)
         return to_columns(objects, names), kept, rejected
 
     def _check_members(
         self, objects: list[dict[str, Any]], lines: list[Line], rejected: list[RejectedRecord]
     ) -> tuple[list[dict[str, Any]], list[Line]]:
-        """Count the columns that never occurred; return the objects that have at least one input of the model."""
-        if all(found.keys() >= self.absent.keys() for found in objects[:1]) and objects:
-            self.absent = {}
-            return objects, lines
+        """Return the objects that have at least one input of the model; count the columns that none had so far."""
         inputs = set(self._inputs)
-        valid = [not inputs or not inputs.isdisjoint(found) for found in objects]
-        rejected += [
-            reject_line(line, f"the record has no column of the model, which are {shorten(', '.join(self._inputs))}")
-            for line, is_valid in zip(lines, valid, strict=True)
-            if not is_valid
-        ]
-        kept = [found for found, is_valid in zip(objects, valid, strict=True) if is_valid]
-        self.absent = {
-            name: n + len(kept) for name, n in self.absent.items() if not any(name in found for found in kept)
-        }
+        if inputs and any(inputs.isdisjoint(found) for found in objects):
+            reason = f"the record has no column of the model, which are {shorten(', '.join(self._inputs))}"
+            valid = [not inputs.isdisjoint(found) for found in objects]
+            rejected += [reject_line(line, reason) for line, ok in zip(lines, valid, strict=True) if not ok]
+            objects = [found for found, ok in zip(objects, valid, strict=True) if ok]
+            lines = [line for line, ok in zip(lines, valid, strict=True) if ok]
+        if self.absent and objects:
+            self._note_absent(dict.fromkeys(name for found in objects for name in found), len(objects))
+        return objects, lines
+
+    def _note_absent(self, found: Collection[str], n_objects: int) -> None:
+        """Count the columns that none of these objects has, either; raise SchemaError if a required one is missing."""
+        self.absent = {name: n + n_objects for name, n in self.absent.items() if name not in found}
         absent = [name for name in (*self.schema.required, *self.schema.keep) if name in self.absent]
-        if absent and kept and (self.absent[absent[0]] >= _MAX_ABSENT or self.done):
+        if absent and (self.absent[absent[0]] >= _MAX_ABSENT or self.done):
             raise SchemaError(
                 f"{self.name}: there is no column {absent[0]!r} in the first {self.absent[absent[0]]} records; they "
-                f"have {shorten(', '.join(kept[0]))}"
+                f"have {shorten(', '.join(found))}"
             )
-        return kept, [line for line, is_valid in zip(lines, valid, strict=True) if is_valid]
 
 
 def read_json_chunks(

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import os
-from itertools import accumulate, count
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from anystream.connectors.byte_input import ByteInput
 from anystream.connectors.prefix_hash import PrefixHash
@@ -37,6 +42,58 @@ class Line(NamedTuple):
     too_long: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class LineBlock:
+    """Lines that were read together, as positions in one text.
+
+    Parameters
+    ----------
+    text : bytes
+        Holds the lines.
+    starts, ends : array of shape (n_lines,), int64
+        Where each line begins and ends in `text`, without its end of line.
+    offset : int
+        Where `text` begins in the input, in bytes.
+    number : int
+        Number of the first line.
+    too_long : bool
+        Whether this is one line of which only the beginning is held.
+    """
+
+    text: bytes
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    offset: int
+    number: int
+    too_long: bool = False
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __iter__(self) -> Iterator[Line]:
+        for i, (start, end) in enumerate(zip(self.starts.tolist(), self.ends.tolist(), strict=True)):
+            yield Line(self.offset + start, self.number + i, self.text[start:end], self.too_long)
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each line begins in the input, in bytes."""
+        return self.offset + self.starts
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """Number of each line."""
+        return np.arange(self.number, self.number + len(self), dtype=np.int64)
+
+    def line(self, i: int) -> bytes:
+        """Return the content of line i."""
+        return self.text[self.starts[i] : self.ends[i]]
+
+    def split(self, n: int) -> tuple[LineBlock, LineBlock]:
+        """Return the first n lines, and the others."""
+        first = LineBlock(self.text, self.starts[:n], self.ends[:n], self.offset, self.number, self.too_long)
+        return first, LineBlock(self.text, self.starts[n:], self.ends[n:], self.offset, self.number + n, self.too_long)
+
+
 class LineReader:
     """Complete lines as they become available.
 
@@ -54,8 +111,8 @@ class LineReader:
         self.max_line_bytes = max_line_bytes
         self._ended = False
         self._line_end: bytes | None = None  # a line feed, or the carriage return of old files; None: not known yet
-        self._lines: list[Line] = []  # complete lines, in order
-        self._next = 0  # index of the first of them that was not read
+        self._blocks: deque[LineBlock] = deque()  # complete lines that were not read, in order
+        self._n_ready = 0  # their number
         self._tail = b""  # the beginning of a line whose end was not read yet
         self._tail_offset = 0
         self._tail_bytes = 0  # length of that line so far, also where only its beginning is held
@@ -66,12 +123,12 @@ class LineReader:
     @property
     def offset(self) -> int:
         """Where the next line begins."""
-        return self._lines[self._next].offset if self._next < len(self._lines) else self._tail_offset
+        return self._blocks[0].offset + int(self._blocks[0].starts[0]) if self._blocks else self._tail_offset
 
     @property
     def done(self) -> bool:
         """Whether the end was reached and every line read."""
-        return self._ended and self._next >= len(self._lines)
+        return self._ended and not self._blocks
 
     @property
     def ended(self) -> bool:
@@ -80,19 +137,35 @@ class LineReader:
 
     def read(self, max_lines: int) -> list[Line]:
         """Return at most `max_lines` lines that are available already."""
-        while len(self._lines) - self._next < max_lines and not self._ended:
+        while self._n_ready < max_lines and not self._ended:
             if not self._fill():
                 break
-        lines = self._lines[self._next : self._next + max_lines]
-        self._next += len(lines)
-        if self._input.is_file and self._next >= len(self._lines) and not self._ended:
-            self._fill()  # look ahead, so that `done` is true after the last line
+        lines: list[Line] = []
+        while self._blocks and len(lines) < max_lines:
+            lines.extend(self.read_block(max_lines - len(lines)))
         return lines
+
+    def peek_block(self, max_lines: int) -> LineBlock | None:
+        """Return at most `max_lines` lines that are available already, without reading them; None if there are none."""
+        if not self._blocks and not self._ended:
+            self._fill()
+        return self._blocks[0].split(max_lines)[0] if self._blocks else None
+
+    def read_block(self, max_lines: int) -> LineBlock:
+        """Return at most `max_lines` of the lines that `peek_block` sees."""
+        first, rest = self._blocks.popleft().split(max_lines)
+        if len(rest):
+            self._blocks.appendleft(rest)
+        self._n_ready -= len(first)
+        if self._input.is_file and not self._blocks and not self._ended:
+            self._fill()  # look ahead, so that `done` is true after the last line
+        return first
 
     def peek_first_byte(self) -> bytes:
         """Return the first byte that is not white space, without reading it; blocks until there is one or the end."""
         while True:
-            seen = b"\n".join([*(line.text for line in self._lines), self._tail]).lstrip(SPACE)
+            texts = [line.text for block in self._blocks for line in block]
+            seen = b"\n".join([*texts, self._tail]).lstrip(SPACE)
             if seen or self._ended:
                 return seen[:1]
             self.wait(1.0)
@@ -132,7 +205,8 @@ class LineReader:
         self._input.close()
 
     def _seek_file(self, offset: int, fingerprint: dict[str, Any] | None) -> None:
-        self._lines, self._next, self._ended, self._line_end = [], 0, False, None
+        self._blocks.clear()
+        self._n_ready, self._ended, self._line_end = 0, False, None
         self._tail, self._tail_bytes, self._skipping = b"", 0, False
         self._tail_offset = offset
         self._input.rewind(0)
@@ -182,9 +256,6 @@ class LineReader:
         if chunk is None:
             return False
         self._prefix.update(chunk)
-        if self._next:
-            del self._lines[: self._next]
-            self._next = 0
         if self._line_end is None:
             self._choose_line_end(chunk)
         if not chunk:
@@ -206,30 +277,41 @@ class LineReader:
             self._split_chunk(tail)
 
     def _split_chunk(self, chunk: bytes) -> None:
-        pieces = chunk.split(self._line_end or b"\n")
-        last = pieces.pop()
-        for at, piece in enumerate(pieces):
-            if at == 1 and max(map(len, pieces)) <= self.max_line_bytes:
-                self._add_lines(pieces[1:])
-                break
-            if self._tail or self._skipping:
-                self._end_line(self._tail + piece, self._tail_bytes + len(piece) + 1)
-            else:
-                self._end_line(piece, len(piece) + 1)
+        line_end = self._line_end or b"\n"
+        text = self._tail + chunk
+        content = np.frombuffer(text, dtype=np.uint8)
+        ends = np.flatnonzero(content == line_end[0]).astype(np.int64, copy=False)
+        starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else ends
+        if self._skipping or (len(ends) and (ends - starts).max() > self.max_line_bytes):
+            self._split_long(chunk, line_end)
+            return
+        if len(ends):
+            used = int(ends[-1]) + 1
+            has_return = (ends > starts) & (content[ends - 1] == ord("\r"))
+            self._add(LineBlock(text, starts, ends - has_return, self._tail_offset, self._number))
+            self._tail_offset += used
+            text = text[used:]
+        self._tail, self._tail_bytes = text, len(text)
+        self._cut_tail()
+
+    def _split_long(self, chunk: bytes, line_end: bytes) -> None:
+        """Split a chunk one line after the other, since some are too long."""
+        *pieces, last = chunk.split(line_end)
+        for piece in pieces:
+            self._end_line(self._tail + piece, self._tail_bytes + len(piece) + 1)
             self._tail, self._tail_bytes, self._skipping = b"", 0, False
         self._tail_bytes += len(last)
         self._tail += last if not self._skipping else b""
+        self._cut_tail()
+
+    def _cut_tail(self) -> None:
         if len(self._tail) > self.max_line_bytes:
             self._tail, self._skipping = self._tail[:_SHOWN_BYTES], True
 
-    def _add_lines(self, pieces: list[bytes]) -> None:
-        """Add whole lines of an allowed length, all at once."""
-        ends = list(accumulate([len(piece) + 1 for piece in pieces], initial=self._tail_offset))
-        self._tail_offset = ends.pop()
-        if any(piece.endswith(b"\r") for piece in pieces):
-            pieces = [piece.removesuffix(b"\r") for piece in pieces]
-        self._lines.extend(map(Line, ends, count(self._number), pieces))
-        self._number += len(pieces)
+    def _add(self, block: LineBlock) -> None:
+        self._blocks.append(block)
+        self._n_ready += len(block)
+        self._number += len(block)
 
     def _end_line(self, text: bytes, length: int) -> None:
         too_long = self._skipping or len(text) > self.max_line_bytes
@@ -237,6 +319,6 @@ class LineReader:
             text = text[:_SHOWN_BYTES]
         elif text.endswith(b"\r"):
             text = text[:-1]
-        self._lines.append(Line(self._tail_offset, self._number, text, too_long))
+        bounds = np.array([0, len(text)], dtype=np.int64)
+        self._add(LineBlock(text, bounds[:1], bounds[1:], self._tail_offset, self._number, too_long))
         self._tail_offset += length
-        self._number += 1

@@ -143,11 +143,6 @@ class Schema:
         names += [name for name in (self.label, self.key, self.time) if name is not None]
         return list(dict.fromkeys([*names, *self.keep]))
 
-    @property
-    def is_numeric(self) -> bool:
-        """Whether every feature is a number, and so is the label."""
-        return self.label_type != "text" and not self.has_categories
-
     def require_columns(self, names: Collection[str], path: Any) -> None:
         """Raise `SchemaError` if a table with these column names lacks an input of the model, or a required column."""
         known = set(names)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from anystream.connectors.lines import MAX_LINE_BYTES, Line, LineReader
+from anystream.connectors.lines import MAX_LINE_BYTES, Line, LineBlock, LineReader
 from anystream.connectors.schema import Schema, SchemaError
 from anystream.connectors.table_records import encode_records
 from anystream.runtime.contracts import PollResult
 from anystream.runtime.records import Records, RejectedRecord, shorten
+
+_FEW_LINES = 64  # parsed one by one from one that is not plain; twice as many each time if there are more of them
 
 
 class TextSource(ABC):
@@ -47,6 +50,7 @@ class TextSource(ABC):
         self.schema = schema
         self._rename = rename or {}
         self._reader = path if isinstance(path, LineReader) else LineReader(path, max_line_bytes=max_line_bytes)
+        self._n_by_line = 0  # lines that were parsed one by one since the last plain ones
 
     @property
     def offset(self) -> int:
@@ -60,19 +64,39 @@ class TextSource(ABC):
 
     def poll(self, max_records: int) -> PollResult:
         """Return the next records that are available already."""
+        block = self._reader.peek_block(max_records) if self._reads_plain_lines() else None
+        if block is None or block.too_long:
+            return self._poll_lines(max_records)
+        columns, n_plain = self._read_plain_lines(block)
+        if n_plain:
+            self._n_by_line = 0
+            block = self._reader.read_block(n_plain)
+            return self._encode(columns, block.offsets, block.numbers, block.line)
+        n_lines = min(max(self._n_by_line, _FEW_LINES), max_records)
+        self._n_by_line += n_lines
+        return self._poll_lines(n_lines)
+
+    def _poll_lines(self, max_records: int) -> PollResult:
+        """Return the next records, parsed line by line."""
         table, lines, rejected = self.read_cells(max_records)
-        if not lines:
-            return PollResult(Records.empty(self.schema.n_features), rejected)
-        numbers = np.array([line.number for line in lines], dtype=np.int64)
-        records, invalid = encode_records(
-            self.schema,
-            table,
-            np.array([line.offset for line in lines], dtype=np.int64),
-            default_key=numbers,
-            line=numbers,
-            show=lambda row: _decode(lines[row].text),
+        found = PollResult(Records.empty(self.schema.n_features))
+        if lines:
+            numbers = np.array([line.number for line in lines], dtype=np.int64)
+            offsets = np.array([line.offset for line in lines], dtype=np.int64)
+            found = self._encode(table, offsets, numbers, lambda row: lines[row].text)
+        return PollResult(found.records, sorted([*rejected, *found.rejected], key=lambda record: record.offset))
+
+    def _encode(
+        self,
+        table: Mapping[str, Sequence[Any]],
+        offsets: NDArray[np.int64],
+        numbers: NDArray[np.int64],
+        show: Callable[[int], bytes],
+    ) -> PollResult:
+        """Return records from the cells of lines, and those that are malformed; `show` returns a line."""
+        return encode_records(
+            self.schema, table, offsets, default_key=numbers, line=numbers, show=lambda row: _decode(show(row))
         )
-        return PollResult(records, sorted([*rejected, *invalid], key=lambda found: found.offset))
 
     def read_cells(self, max_records: int) -> tuple[Mapping[str, Sequence[Any]], list[Line], list[RejectedRecord]]:
         """Return the cells of the next lines by column, the line of each record, and the malformed lines."""
@@ -124,6 +148,17 @@ class TextSource(ABC):
 
     def _read_lines(self, max_lines: int) -> list[Line]:
         return self._reader.read(max_lines)
+
+    def _reads_plain_lines(self) -> bool:
+        """Whether the next lines may be read by `_read_plain_lines`."""
+        return False
+
+    def _read_plain_lines(self, block: LineBlock) -> tuple[Mapping[str, Sequence[Any]], int]:
+        """Return the columns of the first lines of a block, in native code, and how many lines these are.
+
+        They end before the first line that needs the parser of single lines.
+        """
+        return {}, 0
 
     @abstractmethod
     def _parse(self, lines: Sequence[Line]) -> tuple[Mapping[str, Sequence[Any]], list[Line], list[RejectedRecord]]:

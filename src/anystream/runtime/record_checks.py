@@ -150,9 +150,10 @@ def _split_off_errors(
     records: Records, column: NDArray[Any], find_error: Callable[[Any], str | None]
 ) -> tuple[Records, list[RejectedRecord]]:
     """Return the records whose value in a column has no error, and the others with the error."""
-    if column.dtype.kind in "iu":
+    values = column.tolist()
+    if column.dtype.kind in "iu" or values.count(None) == len(values):  # numbers, or no labels at all
         return records, []
-    errors = {row: error for row, value in enumerate(column.tolist()) if (error := find_error(value)) is not None}
+    errors = {row: error for row, value in enumerate(values) if (error := find_error(value)) is not None}
     if not errors:
         return records, []
     valid = np.ones(len(records), dtype=np.bool_)
