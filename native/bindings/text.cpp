@@ -95,17 +95,26 @@ void bind_text(nb::module_& m) {
                 else
                     same->text = static_cast<std::int32_t>(i);
             }
-            const text::JsonColumns out{number_names.size(),  text_names.size(),  as_span(numbers),
-                                        as_span(text_starts), as_span(text_ends), as_span(text_kinds)};
-            std::vector<std::uint8_t> found(members.size(), 0);
+            std::vector<std::uint8_t> found(n * members.size());
+            const text::JsonColumns out{number_names.size(),
+                                        text_names.size(),
+                                        as_span(numbers),
+                                        as_span(text_starts),
+                                        as_span(text_ends),
+                                        as_span(text_kinds),
+                                        found};
             std::size_t plain = 0;
             {
                 const nb::gil_scoped_release unlocked;
-                plain = text::read_json_lines(lines, members, out, found);
+                plain = text::read_json_lines(lines, members, out);
             }
             std::vector<std::string> names;
             for (std::size_t m = 0; m < members.size(); ++m)
-                if (found[m] != 0) names.push_back(members[m].name);
+                for (std::size_t i = 0; i < plain; ++i)
+                    if (found[i * members.size() + m] != 0) {
+                        names.push_back(members[m].name);
+                        break;
+                    }
             return nb::make_tuple(plain, names);
         },
         "text"_a, "starts"_a.noconvert(), "ends"_a.noconvert(), "number_names"_a, "text_names"_a, "n_required"_a,

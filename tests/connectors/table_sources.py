@@ -19,11 +19,12 @@ def drain(source, max_records=3):
 
 
 def poll_all(source, max_records):
-    """All records and the rejected ones of a file, polled in small parts."""
+    """All records and the rejected ones of a file, polled in small parts; closes it."""
     parts = []
     while not source.done:
         parts.append(source.poll(max_records))
         assert len(parts[-1].records) <= max_records
+    source.close()
     records = Records.concatenate([part.records for part in parts] or [Records.empty(source.schema.n_features)])
     rejected = [found for part in parts for found in part.rejected]
     return records, [found._replace(reason=found.reason.replace("'", "")) for found in rejected]  # numbers or texts

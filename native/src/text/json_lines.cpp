@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "anystream/text/decimal.hpp"
+#include "anystream/text/plain_lines.hpp"
 #include "anystream/text/utf8.hpp"
 
 namespace anystream::text {
@@ -100,10 +101,10 @@ class Reader {
         line_ = line;
         std::fill_n(out_.number.data() + line * out_.numbers, out_.numbers, std::numeric_limits<double>::quiet_NaN());
         std::fill_n(out_.text_kind.data() + line * out_.texts, out_.texts, static_cast<std::uint8_t>(TextKind::none));
-        return read_object(at, end) && has_required();
+        if (!read_object(at, end) || !has_required()) return false;
+        std::copy(seen_.begin(), seen_.end(), out_.found.data() + line * seen_.size());
+        return true;
     }
-
-    [[nodiscard]] std::span<const std::uint8_t> seen() const noexcept { return seen_; }
 
   private:
     [[nodiscard]] bool read_object(const char* at, const char* end) {
@@ -183,15 +184,14 @@ class Reader {
 
 }  // namespace
 
-std::size_t read_json_lines(const TextLines& lines, std::span<const JsonMember> members, const JsonColumns& out,
-                            std::span<std::uint8_t> found) {
-    Reader reader(lines, members, out);
+std::size_t read_json_lines(const TextLines& lines, std::span<const JsonMember> members, const JsonColumns& out) {
     const char* text = lines.text.data();
-    for (std::size_t i = 0; i < lines.starts.size(); ++i) {
-        if (!reader.read(i, text + lines.starts[i], text + lines.ends[i])) return i;
-        for (std::size_t m = 0; m < members.size(); ++m) found[m] |= reader.seen()[m];
-    }
-    return lines.starts.size();
+    return first_not_plain(lines.starts.size(), [&](std::size_t first, std::size_t last, const auto& stopped) {
+        Reader reader(lines, members, out);
+        std::size_t i = first;
+        while (i < last && !stopped(i) && reader.read(i, text + lines.starts[i], text + lines.ends[i])) ++i;
+        return i;
+    });
 }
 
 }  // namespace anystream::text

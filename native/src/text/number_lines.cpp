@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "anystream/text/decimal.hpp"
+#include "anystream/text/plain_lines.hpp"
 #include "anystream/text/utf8.hpp"
 
 namespace anystream::text {
@@ -54,9 +55,9 @@ constexpr std::size_t kMaxLine = 1 << 16;  // Python's parser has a limit for ce
 std::size_t read_number_lines(const TextLines& lines, const LineLayout& layout, std::span<double> numbers,
                               std::span<std::int64_t> text_starts, std::span<std::int64_t> text_ends) {
     const char* text = lines.text.data();
-    for (std::size_t i = 0; i < lines.starts.size(); ++i) {
+    return count_plain(lines.starts.size(), [&](std::size_t i) {
         const char *at = text + lines.starts[i], *end = text + lines.ends[i];
-        if (!is_plain({at, static_cast<std::size_t>(end - at)})) return i;
+        if (!is_plain({at, static_cast<std::size_t>(end - at)})) return false;
         double* number = numbers.data() + i * layout.numbers.size();
         std::int64_t* text_start = text_starts.data() + i * layout.texts.size();
         std::int64_t* text_end = text_ends.data() + i * layout.texts.size();
@@ -66,7 +67,7 @@ std::size_t read_number_lines(const TextLines& lines, const LineLayout& layout, 
             const char* cell = at;
             if (next_number < layout.numbers.size() && layout.numbers[next_number] == here) {
                 at = read_number(at, end, layout.delimiter, number[next_number++]);
-                if (at == nullptr) return i;
+                if (at == nullptr) return false;
             } else {
                 at = find(at, end, layout.delimiter);
             }
@@ -75,11 +76,11 @@ std::size_t read_number_lines(const TextLines& lines, const LineLayout& layout, 
                 text_end[next_text++] = at - text;
             }
             const bool last = place + 1 == layout.columns;
-            if (last != (at == end)) return i;  // too few or too many cells
+            if (last != (at == end)) return false;  // too few or too many cells
             ++at;
         }
-    }
-    return lines.starts.size();
+        return true;
+    });
 }
 
 }  // namespace anystream::text

@@ -27,12 +27,11 @@ struct JsonColumns {
     std::span<double> number;                      // (lines, numbers); NaN for null and for members that are not there
     std::span<std::int64_t> text_start, text_end;  // (lines, texts)
     std::span<std::uint8_t> text_kind;             // (lines, texts)
+    std::span<std::uint8_t> found;                 // (lines, members): whether a line has the member
 };
 
 /// Reads lines until one is not plain, and returns how many were. A plain line is an object in UTF-8 without nested
-/// values, escapes or members of the same name; its numbers are below 2^53 in magnitude, or null. Marks the members
-/// that were found in any of these lines.
-std::size_t read_json_lines(const TextLines& lines, std::span<const JsonMember> members, const JsonColumns& out,
-                            std::span<std::uint8_t> found);
+/// values, escapes or members of the same name; its numbers are below 2^53 in magnitude, or null.
+std::size_t read_json_lines(const TextLines& lines, std::span<const JsonMember> members, const JsonColumns& out);
 
 }  // namespace anystream::text
