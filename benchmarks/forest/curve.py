@@ -56,10 +56,13 @@ def _seconds(work: Any) -> float:
 
 
 def _draw(found: dict[str, Any], path: str) -> None:
-    figure = new_figure(4.2 * len(found), 3.6)
-    for axes, (title, (curve, points)) in zip(
-        np.atleast_1d(figure.subplots(1, len(found))), found.items(), strict=True
-    ):
+    columns = min(len(found), 3)
+    rows = -(-len(found) // columns)
+    figure = new_figure(4.2 * columns, 3.4 * rows)
+    panels = np.atleast_1d(figure.subplots(rows, columns)).ravel()
+    for axes in panels[len(found) :]:
+        axes.set_axis_off()
+    for axes, (title, (curve, points)) in zip(panels, sorted(found.items(), reverse=True), strict=False):
         axes.plot(
             [1e6 * seconds for _, _, seconds in curve], [100 * right for _, right, _ in curve], "o-", label="anystream"
         )
