@@ -149,7 +149,7 @@ void bind_text(nb::module_& m) {
                 if (c < 0 || static_cast<std::size_t>(c) >= label_ends.size())
                     throw std::invalid_argument("class number " + std::to_string(c) + " has no text");
             for (const double share : answers.confidence)
-                if (!(share >= 0.0 && share <= 1.0)) throw std::invalid_argument("a confidence is not from 0 to 1");
+                if (!(share >= 0.0 && share < 2.0)) throw std::invalid_argument("a confidence is not a share");
             std::string lines;
             {
                 const nb::gil_scoped_release unlocked;

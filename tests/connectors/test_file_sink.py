@@ -1,5 +1,6 @@
 import csv
 import json
+import math
 import os
 
 import numpy as np
@@ -95,7 +96,12 @@ def test_dead_letters_tell_place_and_reason(tmp_path):
     assert json.loads(lines[1]) == {"key": 4, "reason": "shed", "record": ""}
 
 
-CONFIDENCES = st.one_of(st.floats(0, 1), st.integers(0, 10**6).map(lambda n: n / 10**6), st.floats(0, 3e-4))
+CONFIDENCES = st.one_of(
+    st.floats(0, 1),
+    st.sampled_from([1 + 1e-15, 1.000001, math.nan]),
+    st.integers(0, 10**6).map(lambda n: n / 10**6),
+    st.floats(0, 3e-4),
+)
 KEYS = st.one_of(
     st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=8),
     st.lists(st.sampled_from(["a", 'b,"c"', "\u00e9\n", 7, 2.5, None, "\ud800"]), min_size=1, max_size=8),

@@ -13,7 +13,7 @@ void append_whole(std::string& out, std::int64_t value) {
     out.append(digits, end.ptr);
 }
 
-/// A number from 0 to 1, rounded to six decimals, in the fewest digits: 0.25, 1.0, 5e-05.
+/// A share, rounded to six decimals, in the fewest digits: 0.25, 1.0, 5e-05.
 void append_share(std::string& out, double share) {
     auto millionths = static_cast<std::int64_t>(std::nearbyint(share * 1e6));
     if (millionths > 0 && millionths < 100) {  // exponents begin below 0.0001

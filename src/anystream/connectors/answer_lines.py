@@ -16,6 +16,7 @@ from anystream.anytime.errors import RecordError
 from anystream.runtime.contracts import AnsweredRecords
 
 _T = TypeVar("_T")
+_N_VALUES = 4  # key, label, confidence and steps; flags follow
 _NO_TEXTS = b"", np.empty(0, dtype=np.int64)
 
 
@@ -44,6 +45,9 @@ class AnswerLines(ABC):
         See `anystream.connectors.file_sink.JsonLinesSink`.
     """
 
+    frame: ClassVar[LineFrame]
+    """Of lines that hold nothing else."""
+
     def __init__(
         self, *, proba: bool = False, unknown: bool = False, keep: Sequence[str] = (), confident: bool = False
     ) -> None:
@@ -52,7 +56,9 @@ class AnswerLines(ABC):
         self._unknown = unknown
         self._keep = name_kept(keep)
         self._classes: NDArray[Any] | None = None
-        self._texts: dict[Any, str] = {}
+        self._texts: dict[Any, str] = {}  # of the classes
+        self._numbers: dict[Any, int] = {}
+        self._joined_texts = _NO_TEXTS
 
     def format_answers(self, answers: AnsweredRecords) -> Sequence[str]:
         """Return one line per answer; raise `RecordError` if one of them has no text."""
@@ -66,6 +72,8 @@ class AnswerLines(ABC):
         try:
             if self._classes is not answers.classes:
                 self._texts = {label: self.format_value(label) for label in answers.classes.tolist()}
+                self._numbers = {label: number for number, label in enumerate(self._texts)}
+                self._joined_texts = _join_texts(self._texts.values())
                 self._classes = answers.classes
             return write(answers)
         except (MemoryError, OSError):
@@ -74,28 +82,26 @@ class AnswerLines(ABC):
             raise RecordError(f"its key or label has no text ({error or type(error).__name__})") from error
 
     def _format_text(self, answers: AnsweredRecords) -> bytes:
-        if self._proba or self._keep or self._unknown or self._confident or not self.has_plain_flags(answers):
+        confidence = answers.proba.max(axis=1)
+        has_more = self._proba or self._keep or self._unknown or self._confident or not self.has_plain_flags(answers)
+        if has_more or not np.all((confidence >= 0) & (confidence < 2)):  # rounding may be above 1
             return _encode("".join(self.format_lines(answers)))
-        numbers = {label: number for number, label in enumerate(self._texts)}
-        flags = [answers.certified, answers.late]
-        if len(self.frame.between) > 7:
-            flags.append(np.ones(len(answers.steps), dtype=np.bool_) if answers.reached is None else answers.reached)
+        reached = np.ones(len(answers.steps), dtype=np.bool_) if answers.reached is None else answers.reached
+        flags = [answers.certified, answers.late, reached][: len(self.frame.between) - _N_VALUES - 1]
         key = np.asarray(answers.key)
         has_numbers = key.dtype.kind == "i"
         return _native.format_answers(
             key.astype(np.int64, copy=False) if has_numbers else _NO_TEXTS[1],
             *(_NO_TEXTS if has_numbers else _join_texts(_format_keys(key, self.format_value))),
-            *_join_texts(self._texts.values()),
-            np.fromiter(map(numbers.__getitem__, answers.label.tolist()), dtype=np.int64, count=len(key)),
-            answers.proba.max(axis=1),
+            *self._joined_texts,
+            np.fromiter(map(self._numbers.__getitem__, answers.label.tolist()), dtype=np.int64, count=len(key)),
+            confidence,
             np.ascontiguousarray(answers.steps, dtype=np.int64),
             [np.ascontiguousarray(flag) for flag in flags],
             self.frame.between,
             self.frame.yes,
             self.frame.no,
         )
-
-    frame: ClassVar[LineFrame]
 
     @staticmethod
     @abstractmethod

@@ -32,7 +32,7 @@ struct AnswerColumns {
     Texts key_texts;
     Texts labels;                           // of the classes
     std::span<const std::int64_t> classes;  // the class of each answer
-    std::span<const double> confidence;     // from 0 to 1, written with up to six digits as Python writes it
+    std::span<const double> confidence;     // shares, written with up to six decimals as Python writes them
     std::span<const std::int64_t> steps;
     std::span<const bool* const> flags;  // columns
 };
