@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anystream import _native
 from anystream.connectors.lines import MAX_LINE_BYTES, SPACE, Line, LineBlock, LineReader
@@ -54,10 +55,8 @@ class CsvSource(TextSource):
                 header[header.index(old)] = new
         if header:  # else the input is empty
             schema.require_columns(self.header, self._reader.name)
-        numbers, texts = {*(column.name for column in schema.columns), schema.time}, {schema.key}
-        (texts if schema.label_type == "text" else numbers).add(schema.label)
-        self._number_places = _find_places(self.header, numbers)
-        self._text_places = _find_places(self.header, texts)
+        self._number_places = _find_places(self.header, schema.number_names)
+        self._text_places = _find_places(self.header, schema.text_names)
         self._may_be_plain = not schema.has_categories and not schema.keep and len(self.delimiter.encode()) == 1
 
     @property
@@ -211,9 +210,10 @@ def read_csv_columns(
     return columns
 
 
-def _find_places(header: Sequence[str], names: set[str | None]) -> Any:
+def _find_places(header: Sequence[str], names: Sequence[str]) -> NDArray[np.int32]:
     """Return the places of columns in a header."""
-    return np.array([place for place, name in enumerate(header) if name in names], dtype=np.int32)
+    wanted = set(names)
+    return np.array([place for place, name in enumerate(header) if name in wanted], dtype=np.int32)
 
 
 @contextmanager

@@ -53,10 +53,7 @@ class JsonLinesSource(TextSource):
         self._inputs = [column.name for column in schema.columns]
         self.absent: dict[str, int] = dict.fromkeys(schema.used_names, 0)
         self._may_be_plain = bool(self._inputs) and not (schema.has_categories or schema.keep or self._rename)
-        others = [schema.time, None if schema.label_type == "text" else schema.label]
-        texts = [schema.key, schema.label if schema.label_type == "text" else None]
-        self._number_names = list(dict.fromkeys([*self._inputs, *filter(None, others)]))
-        self._text_names = list(dict.fromkeys(filter(None, texts)))
+        self._number_names, self._text_names = schema.number_names, schema.text_names
 
     def _reads_plain_lines(self) -> bool:
         return self._may_be_plain

@@ -143,6 +143,19 @@ class Schema:
         names += [name for name in (self.label, self.key, self.time) if name is not None]
         return list(dict.fromkeys([*names, *self.keep]))
 
+    @property
+    def number_names(self) -> list[str]:
+        """Columns whose cells are numbers if no feature has categories: the features first, then time and label."""
+        label = None if self.label_type == "text" else self.label
+        names = [*(column.name for column in self.columns), self.time, label]
+        return list(dict.fromkeys(name for name in names if name is not None))
+
+    @property
+    def text_names(self) -> list[str]:
+        """Columns whose cells are kept as text: the key, and a label of that type."""
+        label = self.label if self.label_type == "text" else None
+        return list(dict.fromkeys(name for name in (self.key, label) if name is not None))
+
     def require_columns(self, names: Collection[str], path: Any) -> None:
         """Raise `SchemaError` if a table with these column names lacks an input of the model, or a required column."""
         known = set(names)

@@ -3,8 +3,8 @@
 After every whole tree the work ends if the first class leads by more than ``c * shape(n)``, where n is the number of
 trees read. Averaged trees are like draws from one distribution: with n of N read, the final lead is N / n times the
 present one, give or take a deviation in proportion to sqrt((N - n) N / n); that is as likely to turn the lead after
-every n if the shape is sqrt(n (1 - n / N)). The trees of a boosted ensemble add less and less: (1 - n / N)**2, which
-ended earliest among six shapes on letter, pendigits and covtype.
+every n if the shape is sqrt(n (1 - n / N)). The trees of a boosted ensemble add less and less: (1 - n / N)**2. Its
+exponent is a compromise: 4 ended earlier on letter and covtype and later on pendigits, 1 and 1/2 the other way round.
 
 The factor c is the smallest for which the records show that at most the stated share of labels differs from those of
 all trees: from the largest factor downward, each must pass a test on the binomial upper bound (Clopper and Pearson) of
