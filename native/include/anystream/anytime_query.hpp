@@ -67,11 +67,16 @@ class InterruptibleSteps {
             const std::int64_t wanted = kDivisible<Query> ? std::min(steps - taken, portion_ - since_check_) : steps;
             const std::int64_t now = query.advance(model, wanted, watch);
             taken += now;
-            since_check_ += now;
-            if (since_check_ >= portion_) check();
+            add(now);
             if (now < wanted) break;
         }
         return taken;
+    }
+
+    /// Counts steps that were taken elsewhere.
+    void add(std::int64_t steps) {
+        since_check_ += steps;
+        if (since_check_ >= portion_) check();
     }
 
   private:

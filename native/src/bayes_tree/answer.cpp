@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kGroup = 32;         // records that are refined in rounds together: their frontiers fit a cache
 constexpr std::size_t kQuickClasses = 64;  // up to so many a record is opened in a few microseconds
+constexpr std::int64_t kMaxKept = 4096;    // steps: the memory of longer queries is not worth keeping
 constexpr std::size_t kMaxGroupClasses = 2048;  // with more classes the frontiers of one record fill it
 
 /// Answers one record of which nothing is known.
@@ -21,6 +22,53 @@ void answer_unknown(const ForestBatch& batch, std::size_t i, const AnswerRows& o
     Query query;
     batch.open(query, i);
     batch.write(query, i, out);
+}
+
+/// Queries that take turns.
+class Turns {
+  public:
+    static constexpr std::size_t kQueries = 4;
+
+    /// Advances queries to `goal` steps each, kQueries of them in turns: while one computes, the next nodes of the
+    /// others come from memory.
+    void advance(std::span<Query> queries, const Forest& forest, std::int64_t goal, StopWatch* watch) {
+        for (std::size_t first = 0; first < queries.size(); first += kQueries)
+            advance_few(queries.subspan(first, std::min(kQueries, queries.size() - first)), forest, goal, watch);
+    }
+
+  private:
+    void advance_few(std::span<Query> queries, const Forest& forest, std::int64_t goal, StopWatch* watch) {
+        for (std::int64_t taken = 1; taken > 0;) {
+            taken = 0;
+            for (Query& query : queries) {
+                if (query.steps() >= goal || (watch != nullptr && watch->due()) || !query.step(forest)) continue;
+                query.prefetch_next(forest);
+                ++taken;
+            }
+            steady_.add(taken);
+        }
+    }
+
+    InterruptibleSteps steady_;
+};
+
+/// Takes at most `steps` steps on each record.
+void answer_in_turns(const ForestBatch& batch, std::int64_t steps, int threads, const AnswerRows& out) {
+    parallel_for(batch.size(), Query::kRecordsPerTask, threads, [&](std::size_t first, std::size_t last) {
+        thread_local std::vector<Query> spare;
+        Borrowed borrowed(spare);
+        std::vector<Query>& queries = *borrowed;
+        queries.resize(Turns::kQueries);
+        Turns turns;
+        for (std::size_t begin = first; begin < last; begin += Turns::kQueries) {
+            const std::size_t size = std::min(Turns::kQueries, last - begin);
+            for (std::size_t i = 0; i < size; ++i) batch.open(queries[i], begin + i);
+            turns.advance({queries.data(), size}, batch.model, steps, nullptr);
+            for (std::size_t i = 0; i < size; ++i) batch.write(queries[i], begin + i, out);
+        }
+        for (Query& query : queries)
+            if (query.steps() > kMaxKept) query = Query();
+    });
 }
 
 /// Answers at most kGroup records within the limits, all of them open at once: they advance together, in rounds.
@@ -31,7 +79,7 @@ void answer_group(const ForestBatch& batch, const Limits& limits, std::size_t fi
     std::vector<Query>& group = *borrowed;
     if (group.size() < kGroup) group.resize(kGroup);
     StopWatch watch(limits);
-    InterruptibleSteps steady;
+    Turns turns;
     // If another thread starts too late, this one begins with its records after the deadline: they are few and quick.
     // With a first look they have answers already.
     const std::size_t always = batch.records.look != nullptr      ? 0
@@ -42,11 +90,9 @@ void answer_group(const ForestBatch& batch, const Limits& limits, std::size_t fi
     std::int64_t goal = 0;
     for (bool going = true; going && goal < limits.steps && !watch.due();) {
         goal = std::min(limits.steps, goal + std::max(Query::kRoundSteps, goal / 4));
-        going = false;
-        for (std::size_t i = 0; i < size; ++i) {
-            steady.advance(group[i], batch.model, goal - group[i].steps(), &watch);
-            going |= !group[i].certified();
-        }
+        turns.advance({group.data(), size}, batch.model, goal, &watch);
+        going = std::any_of(group.begin(), group.begin() + static_cast<std::ptrdiff_t>(size),
+                            [](const Query& query) { return !query.certified(); });
     }
     for (std::size_t i = 0; i < size; ++i)
         if (group[i].steps() > 0 || !out.reached(first + i)) batch.write(group[i], first + i, out);
@@ -141,8 +187,9 @@ class Passes {
         std::atomic<bool> finished{true}, stopped{false};
         least_steps_.store(Limits::kUnlimited, std::memory_order_relaxed);
         parallel_for(static_cast<std::size_t>(threads_), 1, threads_, [&](std::size_t, std::size_t) {
-            thread_local Query spare;
+            thread_local std::vector<Query> spare;
             Borrowed borrowed(spare);
+            (*borrowed).resize(Turns::kQueries);
             StopWatch watch(limits_);
             while (!stopped.load(std::memory_order_relaxed)) {
                 const std::size_t begin = next.fetch_add(kChunk, std::memory_order_relaxed);
@@ -163,23 +210,32 @@ class Passes {
     }
 
     /// Records begin..end - 1 to `depth` steps, or until the limits end. True if all are finished.
-    bool pass_chunk(Query& query, StopWatch& watch, std::size_t begin, std::size_t end, std::int64_t depth,
+    bool pass_chunk(std::span<Query> queries, StopWatch& watch, std::size_t begin, std::size_t end, std::int64_t depth,
                     bool first) {
-        InterruptibleSteps steady;
+        Turns turns;
         const auto started = Clock::now();
-        std::int64_t steps = 0, least = Limits::kUnlimited;
-        bool finished = true;
+        std::int64_t steps = 0;
+        std::size_t opened[Turns::kQueries], size = 0;
         for (std::size_t i = begin; i < end; ++i) {
             const bool ended = watch.due();
             const bool open = batch_.records.look != nullptr || !first
                                   ? !ended && !out_.certified(i) && (first || out_.steps[i] < depth)
                                   : !ended || i < kAlwaysReached;
             if (open) {
-                batch_.open(query, i);
-                steady.advance(query, batch_.model, depth - query.steps(), &watch);
-                steps += query.tree_steps() + kOpening;
-                if (first || query.steps() > out_.steps[i]) batch_.write(query, i, out_);
+                batch_.open(queries[size], i);
+                opened[size++] = i;
             }
+            if (size < Turns::kQueries && i + 1 < end) continue;
+            turns.advance(queries.first(size), batch_.model, depth, &watch);
+            for (std::size_t k = 0; k < size; ++k) {
+                steps += queries[k].tree_steps() + kOpening;
+                if (first || queries[k].steps() > out_.steps[opened[k]]) batch_.write(queries[k], opened[k], out_);
+            }
+            size = 0;
+        }
+        std::int64_t least = Limits::kUnlimited;
+        bool finished = true;
+        for (std::size_t i = begin; i < end; ++i) {
             finished &= out_.reached(i) && (out_.certified(i) || out_.steps[i] >= limits_.steps);
             least = std::min(least, out_.steps[i]);
         }
@@ -237,7 +293,7 @@ void answer(const ForestBatch& given, const Limits& limits, int threads, const A
         if (limits.steps == 0) return;
         batch.records.past_look = true;
     }
-    if (!limits.interruptible()) return answer_by_steps(batch, limits.steps, threads, out);
+    if (!limits.interruptible()) return answer_in_turns(batch, limits.steps, threads, out);
     const std::size_t half = (batch.size() + 1) / 2;
     if (half > kGroup || batch.classes() > kMaxGroupClasses || (thread_count(threads) < 2 && batch.size() > kGroup))
         return Passes(batch, limits, threads, out).run();

@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kMaxPartialWeight =
     0.3;                           // of the root model on incomplete records: larger ones suit complete ones only
+constexpr std::size_t kRun = 32;   // kernels that are added up at a time
 constexpr double kNoVote = -2e30;  // log2: of a class without records; votes are above -1e30
 
 /// k of qbk for this number of classes.
@@ -29,7 +30,8 @@ std::size_t turns_per_round(std::int32_t requested, std::size_t classes) noexcep
 std::uint64_t rank_of(float number) noexcept {
     std::uint32_t bits;
     std::memcpy(&bits, &number, sizeof bits);
-    return bits >> 31 != 0 ? ~bits : bits | 1U << 31;
+    const std::uint32_t negative = 0U - (bits >> 31);
+    return bits ^ (negative | 1U << 31);
 }
 
 void require_node(const Forest& forest, std::int32_t entry) {
@@ -51,15 +53,14 @@ std::size_t round_up_to_8(std::size_t n) noexcept {
 
 }  // namespace
 
-std::uint64_t Query::key(float log2_density, std::int32_t node) const noexcept {
-    switch (settings_.certify ? Descent::global_best : settings_.descent) {
-        case Descent::breadth_first:
-            return rank_of(-static_cast<float>(steps_)) << 32 | rank_of(log2_density);
-        case Descent::depth_first:
-            return rank_of(static_cast<float>(steps_)) << 32 | rank_of(log2_density);
-        default:
-            return rank_of(log2_density) << 32 | ~static_cast<std::uint32_t>(node);  // Eq. 6
+void Query::set_keys(Frontier::Group& group, const float* log2_density) const noexcept {
+    if (settings_.certify || settings_.descent == Descent::global_best) {  // Eq. 6
+        for (std::size_t l = 0; l < Frontier::kLanes; ++l)
+            group.key[l] = rank_of(log2_density[l]) << 32 | ~static_cast<std::uint32_t>(group.node[l]);
+        return;
     }
+    const auto step = static_cast<float>(settings_.descent == Descent::depth_first ? steps_ : -steps_);
+    for (std::size_t l = 0; l < Frontier::kLanes; ++l) group.key[l] = rank_of(step) << 32 | rank_of(log2_density[l]);
 }
 
 void Query::open(const Forest& forest, const QuerySettings& settings, const TreeRecord& record) {
@@ -128,14 +129,14 @@ void Query::read_roots(const Forest& forest) {
     kernels().powers_of_two(above_origin_.data(), 0.0F, round_up_to_8(classes_), value_.data());
     for (std::size_t c = 0; c < classes_; ++c) {
         ClassState& state = state_[c];
-        state.entries.clear();
+        state.frontier.clear();
         state.kernel_log2.clear();
-        state.kernel_value.clear();
         state.history = {};
+        state.recent = 0.0;
         state.since = 0;
         state.sum = 0.0;
         const std::int32_t root = forest.class_root(c);
-        if (root != kNothing) add_entry(forest, c, root, c);
+        if (root != kNothing) add_children(forest, c, {&root, 1}, c);
         state.peak = state.sum;
         if (!settings_.certify) order(c);
     }
@@ -146,7 +147,7 @@ void Query::reserve_lanes(const Forest& forest) {
     deviation_.resize(panels_of(forest.dimensions()) * kPanelRows, 0.0F);
     if (value_.size() >= lanes) return;
     above_origin_.resize(lanes);
-    log2_density_.resize(lanes);
+    log2_density_.resize(lanes + Frontier::kLanes);  // the group of a root reads those of the roots behind it
     log2_value_.resize(lanes);
     value_.resize(lanes);
 }
@@ -342,51 +343,67 @@ void Query::evaluate_partly(const Forest& forest, const NodeView& node, std::siz
     }
 }
 
-void Query::add_entry(const Forest& forest, std::size_t c, std::int32_t child, std::size_t lane) {
+void Query::add_children(const Forest& forest, std::size_t c, std::span<const std::int32_t> children,
+                         std::size_t first) {
     ClassState& state = state_[c];
-    if (child < 0) return add_kernels(c, lane, lane + 1);
-    require_node(forest, child);
-    state.sum += value_[lane];
-    state.entries.push_back({key(log2_density_[lane], child), value_[lane], log2_value_[lane], child});
-    std::push_heap(state.entries.begin(), state.entries.end());
+    Frontier::Group group;
+    double value[Frontier::kLanes];
+    bool refinable = false;
+    for (std::size_t l = 0; l < Frontier::kLanes; ++l) {
+        value[l] = l < children.size() ? value_[first + l] : 0.0;
+        group.node[l] = l < children.size() ? children[l] : kNothing;
+        refinable |= group.node[l] >= 0;
+    }
+    state.sum += ((value[0] + value[1]) + (value[2] + value[3])) + ((value[4] + value[5]) + (value[6] + value[7]));
+    for (std::size_t l = 0; l < children.size(); ++l) {
+        require_node(forest, children[l]);
+        if (children[l] < 0) state.kernel_log2.push_back(log2_value_[first + l]);
+    }
+    if (!refinable) return;
+    set_keys(group, log2_density_.data() + first);
+    for (std::size_t l = 0; l < Frontier::kLanes; ++l) {
+        const bool entry = group.node[l] >= 0;
+        group.key[l] = entry ? group.key[l] : 0;
+        group.value[l] = entry ? value[l] : 0.0;
+        group.log2_value[l] = entry ? log2_value_[first + l] : Frontier::kGone;
+    }
+    state.frontier.add(group);
 }
 
-void Query::add_kernels(std::size_t c, std::size_t first, std::size_t last) {
+void Query::add_kernels(std::size_t c, std::size_t count) {
     ClassState& state = state_[c];
-    for (std::size_t l = first; l < last; ++l) state.sum += value_[l];
-    state.kernel_log2.insert(state.kernel_log2.end(), log2_value_.data() + first, log2_value_.data() + last);
-    state.kernel_value.insert(state.kernel_value.end(), value_.data() + first, value_.data() + last);
+    for (std::size_t l = 0; l < count; ++l) state.sum += value_[l];
+    state.kernel_log2.insert(state.kernel_log2.end(), log2_value_.data(), log2_value_.data() + count);
 }
 
 /// The class's sum from its frontier, with the origin at its largest value.
 void Query::rebase(ClassState& state) {
     float highest = -std::numeric_limits<float>::infinity();
-    for (const Entry& entry : state.entries) highest = std::max(highest, entry.log2_value);
+    for (const Frontier::Group& group : state.frontier.groups())
+        for (const float log2_value : group.log2_value) highest = std::max(highest, log2_value);
     for (const float value : state.kernel_log2) highest = std::max(highest, value);
+    state.history.add(Scaled::of(state.recent, state.origin));
+    state.recent = 0.0;
     state.origin = std::floor(static_cast<double>(highest));
     const auto origin = static_cast<float>(state.origin);
 
-    kernels().powers_of_two(state.kernel_log2.data(), origin, state.kernel_log2.size(), state.kernel_value.data());
     state.sum = 0.0;
-    for (const double value : state.kernel_value) state.sum += value;
-    constexpr std::size_t kRun = 32;
-    float log2_value[kRun];
-    double value[kRun];
-    for (std::size_t first = 0; first < state.entries.size(); first += kRun) {
-        const std::size_t run = std::min(kRun, state.entries.size() - first);
-        for (std::size_t i = 0; i < run; ++i) log2_value[i] = state.entries[first + i].log2_value;
-        kernels().powers_of_two(log2_value, origin, run, value);
-        for (std::size_t i = 0; i < run; ++i) {
-            state.entries[first + i].value = value[i];
-            state.sum += value[i];
-        }
+    for (std::size_t first = 0; first < state.kernel_log2.size(); first += kRun) {
+        const std::size_t run = std::min(kRun, state.kernel_log2.size() - first);
+        double value[kRun];
+        kernels().powers_of_two(state.kernel_log2.data() + first, origin, run, value);
+        for (std::size_t i = 0; i < run; ++i) state.sum += value[i];
+    }
+    for (Frontier::Group& group : state.frontier.groups()) {
+        kernels().powers_of_two(group.log2_value, origin, Frontier::kLanes, group.value);
+        for (const double value : group.value) state.sum += value;
     }
     state.peak = state.sum;
 }
 
 void Query::order(std::size_t c) {
     const ClassState& state = state_[c];
-    if (state.entries.empty())
+    if (state.frontier.empty())
         key_[c] = -std::numeric_limits<double>::infinity();
     else
         key_[c] = settings_.certify ? certificate_.upper_key(c) : order_key(state.sum, state.origin);
@@ -411,18 +428,28 @@ void Query::choose_classes() {
     std::reverse(turns_.begin(), turns_.end());
 }
 
+/// Fetches the node that the next turn refines.
+void Query::prefetch_turn(const Forest& forest) const noexcept {
+    if (turns_.empty()) return;
+    const Frontier& next = state_[static_cast<std::size_t>(turns_.back())].frontier;
+    if (!next.empty()) forest.prefetch(static_cast<std::size_t>(next.next_node()));
+}
+
 /// The class whose turn it is.
 std::size_t Query::next_class(const Forest& forest) {
-    while (!turns_.empty() && state_[static_cast<std::size_t>(turns_.back())].entries.empty()) turns_.pop_back();
+    while (!turns_.empty() && state_[static_cast<std::size_t>(turns_.back())].frontier.empty()) turns_.pop_back();
     if (turns_.empty()) choose_classes();
     if (turns_.empty()) return classes_;
     const auto c = static_cast<std::size_t>(turns_.back());
     turns_.pop_back();
-    if (!turns_.empty()) {
-        const auto& next = state_[static_cast<std::size_t>(turns_.back())].entries;
-        if (!next.empty()) forest.prefetch(static_cast<std::size_t>(next.front().node));
-    }
+    prefetch_turn(forest);
     return c;
+}
+
+void Query::prefetch_next(const Forest& forest) {
+    if (!turns_.empty() || !roots_read_ || settings_.certify) return;
+    choose_classes();
+    prefetch_turn(forest);
 }
 
 bool Query::step(const Forest& forest) {
@@ -435,18 +462,14 @@ bool Query::step(const Forest& forest) {
     const std::size_t c = settings_.certify ? widest_class() : next_class(forest);
     if (c == classes_) throw DamagedModel("its densities are not numbers");
     if (++steps_ > static_cast<std::int64_t>(forest.nodes())) throw DamagedModel("its tree has a cycle");
-    auto& entries = state_[c].entries;
-    std::pop_heap(entries.begin(), entries.end());
-    const Entry refined = entries.back();
-    entries.pop_back();
-    replace(forest, c, refined);
+    replace(forest, c, state_[c].frontier.take());
     return true;
 }
 
-void Query::replace(const Forest& forest, std::size_t c, const Entry& refined) {
+void Query::replace(const Forest& forest, std::size_t c, const Frontier::Entry& refined) {
     ClassState& state = state_[c];
     if (settings_.decision == Decision::ensemble) {
-        state.history.add(Scaled::of(state.sum * static_cast<double>(steps_ - state.since), state.origin));
+        state.recent += state.sum * static_cast<double>(steps_ - state.since);
         state.since = steps_;
     }
 
@@ -464,12 +487,17 @@ void Query::replace(const Forest& forest, std::size_t c, const Entry& refined) {
     state.sum -= refined.value;
     if (settings_.certify) refine_bounds(forest, c, refined.node, node);
     if (node.precision == nullptr)
-        add_kernels(c, 0, node.entries);
+        add_kernels(c, node.entries);
     else
-        for (std::size_t l = 0; l < node.entries; ++l) add_entry(forest, c, node.child(l), l);
+        for (std::size_t first = 0; first < node.entries; first += Frontier::kLanes) {
+            std::int32_t child[Frontier::kLanes];
+            const std::span children(child, std::min(Frontier::kLanes, node.entries - first));
+            node.copy_children(first, children);
+            add_children(forest, c, children, first);
+        }
     state.peak = std::max(state.peak, state.sum);
     if (too_high || !(state.sum > kCancelled * state.peak)) rebase(state);
-    if (state.entries.empty()) --open_classes_;
+    if (state.frontier.empty()) --open_classes_;
     if (settings_.certify) {
         if (certificate_.worn(c)) add_up_bounds(forest, c);
         decided_ = certificate_.decided();
@@ -482,14 +510,17 @@ Scaled Query::score(std::size_t point_class) const {
     const ClassState& state = state_[point_class];
     const Decision decision = settings_.certify && exhausted() ? Decision::mixture : settings_.decision;
     if (decision == Decision::nearest) {  // Eq. 21
-        double highest = 0.0;
-        for (const Entry& entry : state.entries) highest = std::max(highest, entry.value);
-        for (const double value : state.kernel_value) highest = std::max(highest, value);
+        float highest_kernel = Frontier::kGone;
+        for (const float log2_value : state.kernel_log2) highest_kernel = std::max(highest_kernel, log2_value);
+        double highest;
+        kernels().powers_of_two(&highest_kernel, static_cast<float>(state.origin), 1, &highest);
+        for (const Frontier::Group& group : state.frontier.groups())
+            for (const double value : group.value) highest = std::max(highest, value);
         return Scaled::of(highest, state.origin);
     }
     if (decision == Decision::mixture) return Scaled::of(state.sum, state.origin);  // Eq. 7
     Scaled score = state.history;                                                   // Eq. 20
-    score.add(Scaled::of(state.sum * static_cast<double>(steps_ + 1 - state.since), state.origin));
+    score.add(Scaled::of(state.recent + state.sum * static_cast<double>(steps_ + 1 - state.since), state.origin));
     return score;
 }
 
@@ -592,7 +623,7 @@ void Query::refine_bounds(const Forest& forest, std::size_t c, std::int32_t refi
 
 void Query::add_up_bounds(const Forest& forest, std::size_t c) {
     nodes_.clear();
-    for (const Entry& entry : state_[c].entries) nodes_.push_back(entry.node);
+    for (const Frontier::Entry& entry : state_[c].frontier.entries()) nodes_.push_back(entry.node);
     certificate_.add_up(forest, c, nodes_, state_[c].kernel_log2);
 }
 
@@ -648,7 +679,7 @@ void Query::posterior_bounds(std::span<double> out) const {
 std::vector<Query::FrontierEntry> Query::frontier() const {
     std::vector<FrontierEntry> all;
     for (std::size_t c = 0; c < classes_; ++c) {
-        for (const Entry& entry : state_[c].entries)
+        for (const Frontier::Entry& entry : state_[c].frontier.entries())
             all.push_back({static_cast<std::int32_t>(c), entry.node, entry.log2_value});
         for (const float value : state_[c].kernel_log2) all.push_back({static_cast<std::int32_t>(c), -1, value});
     }

@@ -10,7 +10,7 @@ namespace anystream::bayes_tree {
 
 namespace {
 
-constexpr std::uint32_t kVersion = 6;
+constexpr std::uint32_t kVersion = 7;
 constexpr double kMaxWeight = 1e100;  // of the root model
 constexpr double kMaxLog2 = 1e31;     // of a density; the least is kMinLog2 = -1e30
 constexpr double kRounding = 1e-6;    // of a sum from which a million entries were subtracted, relative to its peak
@@ -35,13 +35,13 @@ std::vector<std::byte> Query::suspend() const {
     out.array(turns_);
     for (std::size_t c = 0; c < classes_; ++c) {
         const ClassState& state = state_[c];
-        out.array(state.entries);
+        out.array(state.frontier.entries());
         out.array(state.kernel_log2);
-        out.array(state.kernel_value);
         out.value(state.sum);
         out.value(state.peak);
         out.value(state.origin);
         out.value(state.history);
+        out.value(state.recent);
         out.value(state.since);
     }
     if (settings_.certify) out.array(certificate_.sums());
@@ -84,16 +84,18 @@ void Query::resume(const Forest& forest, std::span<const std::byte> bytes) {
     next.require_votes(forest);
     in.array(next.turns_);
     next.state_.resize(next.classes_);
+    std::vector<Frontier::Entry> entries;
     for (ClassState& state : next.state_) {
-        in.array(state.entries);
+        in.array(entries);
+        state.frontier.add(entries);
         in.array(state.kernel_log2);
-        in.array(state.kernel_value, state.kernel_log2.size(), "its kernels are damaged");
         state.sum = in.value<double>();
         state.peak = in.value<double>();
         state.origin = in.value<double>();
         state.history = in.value<Scaled>();
+        state.recent = in.value<double>();
         state.since = in.value<std::int64_t>();
-        next.require_sums(state);
+        next.require_sums(state, entries);
     }
     std::vector<Certificate::Sums> sums;
     if (next.settings_.certify) in.array(sums, next.classes_, "its bounds are damaged");
@@ -152,29 +154,29 @@ void Query::require_votes(const Forest& forest) const {
 
 /// Throws unless the numbers of one class are those of some frontier: the values follow from their logarithms and the
 /// origin, and their sum from the values, but for rounding.
-void Query::require_sums(const ClassState& state) const {
+void Query::require_sums(const ClassState& state, const std::vector<Frontier::Entry>& entries) const {
     const auto require = [](bool holds) { StateReader::require(holds, "its densities are damaged"); };
     const auto whole = [](double number) { return std::abs(number) <= kMaxLog2 && number == std::floor(number); };
     const Scaled& history = state.history;
     require(history.fraction == 0.0 || (history.fraction >= 0.5 && history.fraction < 1.0));
+    require(std::isfinite(state.recent) && state.recent >= 0.0);
     require(whole(history.exponent) && state.since >= 0 && state.since <= steps_);
-    if (state.entries.empty() && state.kernel_log2.empty()) return require(state.sum == 0.0 && state.peak == 0.0);
+    if (entries.empty() && state.kernel_log2.empty()) return require(state.sum == 0.0 && state.peak == 0.0);
     require(whole(state.origin));
     const auto origin = static_cast<float>(state.origin);
     double sum = 0.0;
-    const auto check = [&](float log2_value, double value) {
+    const auto value_of = [&](float log2_value) {
         require(std::abs(log2_value) <= kMaxLog2 && log2_value - origin <= kMaxAbove);
-        double expected;
-        kernels().powers_of_two(&log2_value, origin, 1, &expected);
-        require(value == expected);
+        double value;
+        kernels().powers_of_two(&log2_value, origin, 1, &value);
         sum += value;
+        return value;
     };
-    for (std::size_t i = 0; i < state.kernel_log2.size(); ++i) check(state.kernel_log2[i], state.kernel_value[i]);
-    for (const Entry& entry : state.entries) check(entry.log2_value, entry.value);
+    for (const float log2_value : state.kernel_log2) value_of(log2_value);
+    for (const Frontier::Entry& entry : entries) require(entry.key > 0 && entry.value == value_of(entry.log2_value));
     require(std::isfinite(state.peak) && state.sum > 0.0 && state.sum <= state.peak);
     require(state.sum == state.peak || state.sum > kCancelled * state.peak);
     require(std::abs(state.sum - sum) <= kRounding * state.peak);
-    require(std::is_heap(state.entries.begin(), state.entries.end()));
 }
 
 /// Throws unless the entries and kernels of every class are what its tree has below the nodes that were refined, and
@@ -187,7 +189,7 @@ void Query::require_frontiers(const Forest& forest) const {
     for (std::size_t c = 0; c < classes_; ++c) {
         const ClassState& state = state_[c];
         frontier.clear();
-        for (const Entry& entry : state.entries) frontier.push_back(entry.node);
+        for (const Frontier::Entry& entry : state.frontier.entries()) frontier.push_back(entry.node);
         std::sort(frontier.begin(), frontier.end());
         const std::int32_t root = forest.class_root(c);
         populated += root != kNothing;

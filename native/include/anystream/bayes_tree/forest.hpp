@@ -143,6 +143,9 @@ struct NodeView {
         std::memcpy(&child, child_bits + lane, sizeof child);
         return child;
     }
+    void copy_children(std::size_t first, std::span<std::int32_t> out) const noexcept {
+        std::memcpy(out.data(), child_bits + first, out.size_bytes());
+    }
 };
 
 /// The entries of all nodes of a forest, node by node.
@@ -189,8 +192,10 @@ class Forest {
     }
     [[nodiscard]] float kernel_log2_norm(std::size_t c) const noexcept { return kernel_log2_norm_[kernel_row(c)]; }
     void prefetch(std::size_t node) const noexcept {
-        const char* at = reinterpret_cast<const char*>(blob_.data() + NodeHead(head_[node]).offset());
-        for (int line = 0; line < 8; ++line) __builtin_prefetch(at + line * 64);
+        const NodeHead head(head_[node]);
+        const float* const at = blob_.data() + head.offset();
+        const std::size_t floats = head.floats(dimensions_);
+        for (std::size_t i = 0; i < floats; i += 16) __builtin_prefetch(at + i);
     }
 
     [[nodiscard]] std::size_t node_class(std::size_t i) const noexcept {

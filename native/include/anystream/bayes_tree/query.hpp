@@ -26,6 +26,7 @@
 #include "anystream/bayes_tree/certificate.hpp"
 #include "anystream/bayes_tree/first_look.hpp"
 #include "anystream/bayes_tree/forest.hpp"
+#include "anystream/bayes_tree/frontier.hpp"
 #include "anystream/bayes_tree/unknown_directions.hpp"
 #include "anystream/scaled.hpp"
 #include "anystream/stop.hpp"
@@ -75,6 +76,8 @@ class Query {
     /// One refinement: the entry of highest priority, of the class whose turn it is, is replaced by its children. False
     /// if there is nothing left to refine, or the label is certified.
     bool step(const Forest& forest);
+    /// Fetches the node of the next step, if no step did so before. Useful if something else is done in between.
+    void prefetch_next(const Forest& forest);
 
     std::int64_t advance(const Forest& forest, std::int64_t steps, StopWatch* watch) {
         return advance_stepwise(*this, forest, steps, watch);
@@ -123,28 +126,19 @@ class Query {
   private:
     enum class Look : std::uint8_t { none, present, past };  // of the first look: the answer now, or one step before
 
-    struct Entry {          // can be refined
-        std::uint64_t key;  // grows with its priority
-        double value;       // 2^(v - origin)
-        float log2_value;   // v
-        std::int32_t node;
-
-        bool operator<(const Entry& other) const noexcept {  // of a heap: the largest is refined first
-            return key != other.key ? key < other.key : node > other.node;
-        }
-    };
     struct ClassState {
-        std::vector<Entry> entries;        // a heap: the next to be refined in front
-        std::vector<float> kernel_log2;    // v of the frontier's kernels
-        std::vector<double> kernel_value;  // 2^(v - origin)
-        double sum = 0.0;                  // of all values
+        Frontier frontier;               // what can be refined
+        std::vector<float> kernel_log2;  // v of the kernels
+        double sum = 0.0;                // of all values
         double peak = 0.0;  // the largest sum since they were last added up: its rounding error is relative to it
         double origin = 0.0;
-        Scaled history;          // Eq. 20: sums of the frontiers before `since`, times how long each one stood
+        Scaled history;          // Eq. 20: sums of the frontiers before `since`, times how long each one stood,
+        double recent = 0.0;     // and of those with the present origin, relative to it
         std::int64_t since = 0;  // the step at which the present frontier began
     };
 
-    [[nodiscard]] std::uint64_t key(float priority, std::int32_t node) const noexcept;
+    /// Writes the priorities of a group's entries.
+    void set_keys(Frontier::Group& group, const float* log2_density) const noexcept;
     void reserve_lanes(const Forest& forest);
     /// Evaluates the entries of a node or of a block of roots; the results of its lanes begin at `first`.
     void evaluate(const Forest& forest, const NodeView& node, std::size_t point_class, std::size_t first);
@@ -156,13 +150,17 @@ class Query {
     void project(const Forest& forest, const TreeRecord& record);
     /// The variances of a class's kernel along the rows of the projection.
     void project_kernel(const Forest& forest, std::size_t point_class, std::span<double> variance) const noexcept;
-    void add_entry(const Forest& forest, std::size_t point_class, std::int32_t child, std::size_t lane);
-    void add_kernels(std::size_t point_class, std::size_t first, std::size_t last);
+    /// Adds up to eight children of an inner node, whose results begin at lane `first`.
+    void add_children(const Forest& forest, std::size_t point_class, std::span<const std::int32_t> children,
+                      std::size_t first);
+    /// Adds the kernels of a leaf.
+    void add_kernels(std::size_t point_class, std::size_t count);
     void rebase(ClassState& state);
     void order(std::size_t point_class);
     void choose_classes();
+    void prefetch_turn(const Forest& forest) const noexcept;
     [[nodiscard]] std::size_t next_class(const Forest& forest);
-    void replace(const Forest& forest, std::size_t point_class, const Entry& refined);
+    void replace(const Forest& forest, std::size_t point_class, const Frontier::Entry& refined);
     void look_first(const TreeRecord& record);
     void require_look() const;
     void evaluate_root_model(const Forest& forest, const TreeRecord& record);
@@ -176,7 +174,7 @@ class Query {
     [[nodiscard]] Scaled score(std::size_t point_class) const;
     void require_projection() const;
     void require_votes(const Forest& forest) const;
-    void require_sums(const ClassState& state) const;
+    void require_sums(const ClassState& state, const std::vector<Frontier::Entry>& entries) const;
     void require_frontiers(const Forest& forest) const;
 
     static constexpr float kMaxAbove = 500.0F;  // values may exceed the origin by this power of two before it is moved
