@@ -72,8 +72,15 @@ struct Value {
     bool whole;
 };
 
+[[nodiscard]] Value read_number(const char* at, const char* end) noexcept {
+    bool whole = false;
+    const char* stop = find_number_end(at, end, whole);
+    return {Value::Kind::number, at, stop, stop, whole};
+}
+
 [[nodiscard]] Value read_value(const char* at, const char* end) noexcept {
     if (at == end) return {Value::Kind::null, at, at, nullptr, false};
+    if (is_digit(*at) || *at == '-') return read_number(at, end);
     if (*at == '"') {
         const char* quote = find_quote(at + 1, end);
         return {Value::Kind::string, at + 1, quote, quote == nullptr ? nullptr : quote + 1, false};
@@ -85,9 +92,7 @@ struct Value {
             const char* stop = starts_with(at, end, word) ? at + word.size() : nullptr;
             return {kind, at, stop, stop, false};
         }
-    bool whole = false;
-    const char* stop = find_number_end(at, end, whole);
-    return {Value::Kind::number, at, stop, stop, whole};
+    return {Value::Kind::number, at, at, nullptr, false};
 }
 
 class Reader {
@@ -113,9 +118,12 @@ class Reader {
         for (std::size_t place = 0;; ++place) {
             at = skip_space(at + 1, end);
             if (at == end || *at != '"') return false;  // also of an object without members
-            const char* quote = find_quote(at + 1, end);
+            const char* name = at + 1;
+            const bool as_before = place < names_.size() && is_name(name, end, names_[place]);
+            const char* quote = as_before ? name + names_[place].size() : find_quote(name, end);
             if (quote == nullptr) return false;
-            const std::int32_t member = member_at(place, {at + 1, static_cast<std::size_t>(quote - at - 1)});
+            const std::int32_t member =
+                as_before ? member_[place] : find_member(place, {name, static_cast<std::size_t>(quote - name)});
             at = skip_space(quote + 1, end);
             if (at == end || *at != ':') return false;
             at = skip_space(at + 1, end);
@@ -128,9 +136,13 @@ class Reader {
         }
     }
 
-    /// The wanted member of a name, kNotWanted if there is none. Lines usually have the same names at the same places.
-    [[nodiscard]] std::int32_t member_at(std::size_t place, std::string_view name) {
-        if (place < names_.size() && names_[place] == name) return member_[place];
+    /// Whether this name and its closing quote come next. Lines usually have the same names at the same places.
+    [[nodiscard]] static bool is_name(const char* at, const char* end, std::string_view name) noexcept {
+        return static_cast<std::size_t>(end - at) > name.size() && starts_with(at, end, name) && at[name.size()] == '"';
+    }
+
+    /// The wanted member of a name, kNotWanted if there is none; it is noted for the next line.
+    [[nodiscard]] std::int32_t find_member(std::size_t place, std::string_view name) {
         const auto found = std::find_if(members_.begin(), members_.end(),
                                         [&](const JsonMember& member) { return member.name == name; });
         const auto member = found == members_.end() ? kNotWanted : static_cast<std::int32_t>(found - members_.begin());
