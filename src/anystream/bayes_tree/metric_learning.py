@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 
 from anystream import _native
 from anystream.bayes_tree.metric import Metric, parse_metric
@@ -66,6 +65,8 @@ def _columns_scale(points: NDArray[np.float64], mean: NDArray[np.float64]) -> ND
 
 def _curves(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return values of each feature and their normal scores, `_KNOTS` of each."""
+    from scipy.special import ndtri  # imported here because it is slow to import
+
     knots, levels = [], []
     for column in points.T:
         values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
@@ -77,7 +78,7 @@ def _curves(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[n
             values, ranks = values[kept], ranks[kept]
         short = _KNOTS - len(values)  # repeat the last knot: the curve is constant there anyway
         knots.append(np.append(values, np.full(short, values[-1])))
-        levels.append(norm.ppf(np.append(ranks, np.full(short, ranks[-1]))))
+        levels.append(ndtri(np.append(ranks, np.full(short, ranks[-1]))))
     return np.concatenate(knots), np.concatenate(levels)
 
 

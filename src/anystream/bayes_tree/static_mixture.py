@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -127,6 +126,8 @@ class StaticMixtureClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the class probabilities of each record, in the order of `classes_`."""
+        from scipy.special import logsumexp, softmax  # imported here because it is slow to import
+
         check_is_fitted(self)
         queries = validate_data(self, X, dtype=np.float64, reset=False)
         joint = np.empty((len(queries), len(self.classes_)))

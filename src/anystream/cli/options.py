@@ -8,6 +8,8 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from anystream.cli.scikit_learn import import_scikit_learn
+
 OptionsT = TypeVar("OptionsT")
 
 ModelPath = Annotated[str, typer.Argument(help="Model file.")]
@@ -72,6 +74,7 @@ def command_from(options_class: type[OptionsT], run: Callable[[OptionsT], None])
     """
 
     def command(**values: Any) -> None:
+        import_scikit_learn()
         run(options_class(**values))
 
     command.__doc__ = run.__doc__

@@ -18,7 +18,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
 
 from anystream import _native
 from anystream.forest.ensemble import TreeEnsemble
@@ -123,4 +122,6 @@ def _shape(ensemble: TreeEnsemble) -> NDArray[np.float64]:
 
 
 def _upper_bound(wrong: int, n_records: int) -> float:
-    return 1.0 if wrong == n_records else float(beta.ppf(1 - ERROR, wrong + 1, n_records - wrong))
+    from scipy.special import betaincinv  # imported here because it is slow to import
+
+    return 1.0 if wrong == n_records else float(betaincinv(wrong + 1, n_records - wrong, 1 - ERROR))

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from anystream.runtime.nonnegative_fit import fit_nonnegative
+
 _PRIOR_S = (50e-6, 5e-6, 1e-6)  # seconds per call, record and step: a guess that the first batches correct
 _MIN_S = (20e-6, 0.2e-6, 20e-9)  # smaller measurements count as this
 _DRIFT = 0.05  # how much a cost may change from one batch to the next, relative to itself
@@ -46,16 +48,14 @@ def fit_costs(measurements: Sequence[Measurement], min_step_s: float = 0.0) -> C
     The fit minimises relative errors, under costs of 0 or more. A first step counts as one step if it costs less than
     twice as much, or if the batches do not tell it apart.
     """
-    from scipy.optimize import nnls
-
     uses = np.array([[1.0, each.records, each.steps, each.stepped] for each in measurements])
     seconds = np.array([each.seconds for each in measurements])
     relative = uses / seconds[:, np.newaxis]
-    (call_s, record_s, step_s, further_s), _ = nnls(relative, np.ones(len(seconds)))
+    call_s, record_s, step_s, further_s = fit_nonnegative(relative, np.ones(len(seconds)))
     step_s = max(step_s, min_step_s)
     if np.linalg.matrix_rank(uses) == uses.shape[1] and 0.0 < step_s <= further_s:
         return Costs(float(call_s), float(record_s), float(step_s), float(1.0 + further_s / step_s))
-    (call_s, record_s, step_s), _ = nnls(relative[:, :3], np.ones(len(seconds)))
+    call_s, record_s, step_s = fit_nonnegative(relative[:, :3], np.ones(len(seconds)))
     return Costs(float(call_s), float(record_s), max(float(step_s), min_step_s))
 
 
