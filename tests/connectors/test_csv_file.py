@@ -192,3 +192,19 @@ def test_one_odd_line_among_plain_ones_is_parsed_alone(tmp_path):
     assert [found.line for found in rejected] == [1502]
     assert records.features[:, 0].tolist() == [i for i in range(3000) if i != 1500]
     assert sum(calls) == 64
+
+
+def test_features_have_the_order_of_the_model_whatever_that_of_the_table(tmp_path):
+    schema = Schema((Column("a"), Column("b"), Column("c")), time="t")
+    records, rejected = csv_source(tmp_path, "c,t,a,more,b\n3,9,1,x,2\n6,9,4,x,\n", schema).poll(10)
+    assert not rejected
+    np.testing.assert_array_equal(records.features, [[1, 2, 3], [4, np.nan, 6]])
+    assert records.arrival.tolist() == [9, 9]
+
+
+@given(st.lists(st.from_regex(r"-?[0-9]{1,17}(\.[0-9]{0,17})?", fullmatch=True), min_size=1))
+def test_decimals_of_any_length_are_the_doubles_of_python(tmp_path_factory, cells):
+    path = tmp_path_factory.mktemp("csv") / "stream.csv"
+    path.write_text("a\n" + "\n".join(cells))
+    records, _ = poll_all(CsvSource(path, Schema((Column("a"),))), 100)
+    assert records.features[:, 0].tobytes() == np.array([float(cell) for cell in cells]).tobytes()

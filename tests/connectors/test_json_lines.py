@@ -57,7 +57,7 @@ def test_a_cell_that_raises_an_unexpected_error_rejects_its_record_alone(tmp_pat
     monkeypatch.setattr(schema_module, "parse_numbers", fail)
     path = tmp_path / "records.jsonl"
     path.write_text("".join(f'{{"a": {row}}}\n' for row in range(20)))
-    source = JsonLinesSource(path, Schema((Column("a"),)))
+    source = JsonLinesSource(path, Schema((Column("a"),)), rename={"b": "a"})  # else native code reads the numbers
     records, rejected = source.poll(100)
     assert records.features[:, 0].tolist() == [row for row in range(20) if row != 13]
     assert records.line.tolist() == [row + 1 for row in range(20) if row != 13]

@@ -7,10 +7,11 @@ import pytest
 
 
 @pytest.mark.slow
-def test_a_stream_killed_at_fifty_points_ends_like_an_undisturbed_one(tmp_path):
+@pytest.mark.parametrize("reading", ["at-once", "ahead"])
+def test_a_stream_killed_at_fifty_points_ends_like_an_undisturbed_one(tmp_path, reading):
     script = Path(__file__).with_name("killed_stream.py")
     done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path), "50", "11"],
+        [sys.executable, str(script), str(tmp_path), "50", "11", reading],
         capture_output=True,
         text=True,
         timeout=300,

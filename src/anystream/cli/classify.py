@@ -28,7 +28,7 @@ def classify(options: ClassifyOptions) -> None:
 
     Many files: [bold]anystream classify m.safetensors 'parts/*.csv' -o answers.jsonl --workers 4 --checkpoint c[/bold]
     """
-    from anystream.cli.classify_engine import build_engine, close_brokers, find_absent, open_streams
+    from anystream.cli.classify_engine import build_engine, close_inputs, find_absent, open_streams
     from anystream.cli.classify_report import Ending, describe_broker, print_report, progress_line
     from anystream.cli.classify_run import prepare_run
     from anystream.runtime.signals import stop_on_signals
@@ -53,7 +53,7 @@ def classify(options: ClassifyOptions) -> None:
             summary = engine.run()
     streams.sink.close()
     broker = describe_broker(streams.source)
-    close_brokers(streams)
+    close_inputs(streams)
     if options.save_path is not None:
         run.classifier.save(options.save_path, notes=run.notes)
     ending = Ending(

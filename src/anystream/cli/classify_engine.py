@@ -19,6 +19,7 @@ from anystream.runtime.engine import Engine
 from anystream.runtime.label_matcher import LabelMatcher
 from anystream.runtime.learner import BackgroundLearner, Learner
 from anystream.runtime.queue import RecordQueue
+from anystream.runtime.read_ahead import ReadAhead
 from anystream.runtime.replay import Replay, as_recorded, at_rate
 
 _BATCH_S = 0.1  # time of a batch where answers have no deadline: larger batches cost less per record
@@ -69,7 +70,6 @@ def build_engine(run: ClassifyRun, streams: Streams, learner: Learner | None = N
         What learns and answers, instead of the classifier of the run.
     """
     options = run.options
-    has_deadlines = options.within is not None or options.target_wait is not None
     engine = Engine(
         learner or (BackgroundLearner(run.classifier, **learn_options(run)) if options.learn else run.classifier),
         streams.source,
@@ -83,7 +83,7 @@ def build_engine(run: ClassifyRun, streams: Streams, learner: Learner | None = N
         max_text=options.max_text,
         checkpoint=run.checkpoint,
         clock=streams.clock,
-        batch_s=_DEADLINE_BATCH_S if has_deadlines else _BATCH_S,
+        batch_s=_DEADLINE_BATCH_S if _has_deadlines(run) else _BATCH_S,
         strict=options.strict,
     )
     if run.state is not None:
@@ -107,10 +107,10 @@ def learn_options(run: ClassifyRun) -> dict[str, Any]:
     }
 
 
-def close_brokers(streams: Streams) -> None:
-    """Leave the groups of consumers, and close the connections."""
-    closed = (streams.source, streams.labels, streams.dead_letters)
-    for stream in closed:
+def close_inputs(streams: Streams) -> None:
+    """Close the source and connections to brokers: leave the groups of consumers."""
+    streams.source.close()
+    for stream in (streams.labels, streams.dead_letters):
         if stream is not None and (is_broker(stream) or getattr(stream, "broker", None) or is_append_only(stream)):
             stream.close()
 
@@ -150,7 +150,13 @@ def _open_records(run: ClassifyRun, clock: Clock) -> Source:
         return Replay(source, at_rate(options.rate), clock)
     if options.speed is not None:
         return Replay(source, as_recorded(options.speed), clock)
+    if not _has_deadlines(run):  # else a record that is read and waits for the thread would lose time
+        source = ReadAhead(source)
     return source if run.schema.time is None else _ArrivalOnRead(source)
+
+
+def _has_deadlines(run: ClassifyRun) -> bool:
+    return run.options.within is not None or run.options.target_wait is not None
 
 
 def _open_labels(path: str, run: ClassifyRun) -> LabelPairs:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import typer
 
-from anystream.cli.classify_engine import build_engine, close_brokers, learn_options, open_streams
+from anystream.cli.classify_engine import build_engine, close_inputs, learn_options, open_streams
 from anystream.cli.classify_options import ClassifyOptions
 from anystream.cli.classify_report import Ending, print_report
 from anystream.cli.classify_run import prepare_run
@@ -75,7 +75,7 @@ class ClassifyJob:
                     yield engine
             finally:
                 streams.sink.close()
-                close_brokers(streams)
+                close_inputs(streams)
 
 
 def classify_on_workers(options: ClassifyOptions) -> None:

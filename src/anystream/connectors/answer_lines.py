@@ -6,6 +6,8 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import reduce
+from json.encoder import encode_basestring_ascii
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -17,6 +19,7 @@ from anystream.runtime.contracts import AnsweredRecords
 
 _T = TypeVar("_T")
 _N_VALUES = 4  # key, label, confidence and steps; flags follow
+_FEW_COLUMNS = 16
 _NO_TEXTS = b"", np.empty(0, dtype=np.int64)
 
 
@@ -82,7 +85,7 @@ class AnswerLines(ABC):
             raise RecordError(f"its key or label has no text ({error or type(error).__name__})") from error
 
     def _format_text(self, answers: AnsweredRecords) -> bytes:
-        confidence = answers.proba.max(axis=1)
+        confidence = _row_maxima(answers.proba)
         has_more = self._proba or self._keep or self._unknown or self._confident or not self.has_plain_flags(answers)
         if has_more or not np.all((confidence >= 0) & (confidence < 2)):  # rounding may be above 1
             return _encode("".join(self.format_lines(answers)))
@@ -94,7 +97,7 @@ class AnswerLines(ABC):
             key.astype(np.int64, copy=False) if has_numbers else _NO_TEXTS[1],
             *(_NO_TEXTS if has_numbers else _join_texts(_format_keys(key, self.format_value))),
             *self._joined_texts,
-            np.fromiter(map(self._numbers.__getitem__, answers.label.tolist()), dtype=np.int64, count=len(key)),
+            self._number_labels(answers.label),
             confidence,
             np.ascontiguousarray(answers.steps, dtype=np.int64),
             [np.ascontiguousarray(flag) for flag in flags],
@@ -102,6 +105,15 @@ class AnswerLines(ABC):
             self.frame.yes,
             self.frame.no,
         )
+
+    def _number_labels(self, labels: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the place of each label among the classes."""
+        assert self._classes is not None
+        if labels.dtype.kind in "iuf":
+            numbers = np.searchsorted(self._classes, labels).astype(np.int64, copy=False)  # classes usually ascend
+            if np.array_equal(self._classes.take(numbers, mode="clip"), labels):
+                return numbers
+        return np.fromiter(map(self._numbers.__getitem__, labels.tolist()), dtype=np.int64, count=len(labels))
 
     @staticmethod
     @abstractmethod
@@ -139,7 +151,7 @@ class JsonAnswerLines(AnswerLines):
     @staticmethod
     def format_value(value: Any) -> str:
         """Return a label or key as JSON."""
-        return json.dumps(value, allow_nan=False)
+        return encode_basestring_ascii(value) if type(value) is str else json.dumps(value, allow_nan=False)
 
     def format_lines(self, answers: AnsweredRecords) -> Sequence[str]:
         """Return one object per answer."""
@@ -206,6 +218,13 @@ def answer_rows(answers: AnsweredRecords, format_key: Callable[[Any], str]) -> I
         answers.late.tolist(),
         strict=True,
     )
+
+
+def _row_maxima(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the maximum of each row."""
+    if not 1 < matrix.shape[1] <= _FEW_COLUMNS:
+        return np.asarray(matrix.max(axis=1))
+    return reduce(np.maximum, matrix.T)  # a tenth of the time of the other
 
 
 def _encode(text: str) -> bytes:

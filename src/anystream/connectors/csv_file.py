@@ -57,6 +57,7 @@ class CsvSource(TextSource):
             schema.require_columns(self.header, self._reader.name)
         self._number_places = _find_places(self.header, schema.number_names)
         self._text_places = _find_places(self.header, schema.text_names)
+        self._features = self._find_features()
         self._may_be_plain = not schema.has_categories and not schema.keep and len(self.delimiter.encode()) == 1
 
     @property
@@ -77,7 +78,7 @@ class CsvSource(TextSource):
     def _reads_plain_lines(self) -> bool:
         return self._may_be_plain and not self._open_quote
 
-    def _read_plain_lines(self, block: LineBlock) -> tuple[Mapping[str, Sequence[Any]], int]:
+    def _read_plain_lines(self, block: LineBlock) -> tuple[NDArray[np.float64], Mapping[str, Sequence[Any]]]:
         n, n_texts = len(block), len(self._text_places)
         numbers = np.empty((n, len(self._number_places)))
         starts, ends = np.empty((2, n, n_texts), dtype=np.int64)
@@ -93,11 +94,18 @@ class CsvSource(TextSource):
             starts,
             ends,
         )
-        columns: dict[str, Any] = {self.header[p]: numbers[:n_plain, i] for i, p in enumerate(self._number_places)}
+        numbers = numbers[:n_plain]
+        columns: dict[str, Any] = {self.header[p]: numbers[:, i] for i, p in enumerate(self._number_places)}
         for i, place in enumerate(self._text_places):
             bounds = zip(starts[:n_plain, i].tolist(), ends[:n_plain, i].tolist(), strict=True)
             columns[self.header[place]] = [block.text[start:end].decode() for start, end in bounds]
-        return columns, n_plain
+        return numbers if self._features is None else numbers[:, self._features], columns
+
+    def _find_features(self) -> list[int] | None:
+        """Return which of the columns of numbers are the features; None if these are all, in the order of the model."""
+        names = [self.header[place] for place in self._number_places]
+        features = [names.index(column.name) for column in self.schema.columns if column.name in names]
+        return None if features == list(range(len(names))) else features
 
     def _read_lines(self, max_lines: int) -> list[Line]:
         lines, self._open_quote = self._open_quote + self._reader.read(max_lines), []

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from anystream.model_file.replace_file import sync_folder
 from anystream.runtime.contracts import AnsweredRecords
 from anystream.runtime.records import Origin, RejectedRecord, printable_key
 
+_find_mark = re.compile('[,"\r\n]').search  # what a cell of CSV has only inside quotes
 _TAIL_BYTES = 2**16  # bytes before a mark by which a file is recognised
 
 
@@ -198,7 +200,7 @@ class CsvSink(_AnswerFile):
     def format_value(value: Any) -> str:
         """Return a label or key as a cell."""
         text = str(value)
-        return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text
+        return '"' + text.replace('"', '""') + '"' if _find_mark(text) is not None else text
 
     def format_lines(self, answers: AnsweredRecords) -> Sequence[str]:
         """Return one line per answer."""

@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anystream import _native
 from anystream.connectors.lines import MAX_LINE_BYTES, Line, LineBlock, LineReader
@@ -58,7 +59,7 @@ class JsonLinesSource(TextSource):
     def _reads_plain_lines(self) -> bool:
         return self._may_be_plain
 
-    def _read_plain_lines(self, block: LineBlock) -> tuple[Mapping[str, Sequence[Any]], int]:
+    def _read_plain_lines(self, block: LineBlock) -> tuple[NDArray[np.float64], Mapping[str, Sequence[Any]]]:
         n, n_texts = len(block), len(self._text_names)
         numbers = np.empty((n, len(self._number_names)))
         starts, ends = np.empty((2, n, n_texts), dtype=np.int64)
@@ -75,15 +76,18 @@ class JsonLinesSource(TextSource):
             ends,
             kinds,
         )
-        columns: dict[str, Any] = {name: numbers[:n_plain, i] for i, name in enumerate(self._number_names)}
+        numbers = numbers[:n_plain]
+        columns: dict[str, Any] = {name: numbers[:, i] for i, name in enumerate(self._number_names) if name in found}
         for i, name in enumerate(self._text_names):
+            if name not in found and name != self.schema.key:  # nothing to convert; a key is null, not left out
+                continue
             bounds = zip(*(part[:n_plain, i].tolist() for part in (starts, ends, kinds)), strict=True)
             columns[name] = [_PLAIN_TEXTS[kind](block.text[start:end]) for start, end, kind in bounds]
         if n_plain and self.absent:
             if any(name in self.absent and name not in found for name in self.schema.required):
-                return {}, 0  # the parser of single lines counts them, and raises at the end
+                return numbers[:0], {}  # the parser of single lines counts them, and raises at the end
             self._note_absent(found, n_plain)
-        return columns, n_plain
+        return numbers[:, : len(self._inputs)], columns
 
     def _parse(self, lines: Sequence[Line]) -> tuple[Mapping[str, Sequence[Any]], list[Line], list[RejectedRecord]]:
         kept: list[Line] = []

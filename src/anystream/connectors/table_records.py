@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.connectors.schema import Schema
+from anystream.connectors.schema import Encoded, Schema
 from anystream.runtime.contracts import PollResult
 from anystream.runtime.records import Records, RejectedRecord, printable_key, shorten
 
@@ -25,6 +25,7 @@ def encode_records(
     default_key: NDArray[Any],
     line: NDArray[np.int64] | None = None,
     show: Callable[[int], str],
+    features: NDArray[np.float64] | None = None,
 ) -> PollResult:
     """Return the well-formed records of a table, and the malformed ones with the reason.
 
@@ -44,11 +45,14 @@ def encode_records(
         Line number of each record.
     show : callable
         Return the text of a record from its row.
+    features : array of shape (n_records, n_features), optional
+        The inputs of the model, if they were read as numbers already; they are then not taken from `table`.
     """
     n = len(offset)
     lines = np.zeros(n, dtype=np.int64) if line is None else line
     try:
-        return _encode(schema, table, offset, default_key, lines, show)
+        encoded = schema.encode(table, n) if features is None else Encoded(features, {}, {})
+        return _encode(schema, encoded, table, offset, default_key, lines, show)
     except (MemoryError, OSError):
         raise
     except Exception as error:
@@ -63,6 +67,7 @@ def encode_records(
                 default_key=default_key[rows],
                 line=lines[rows],
                 show=lambda row, first=rows.start: show(first + row),  # type: ignore[misc]  # `first` has a default
+                features=None if features is None else features[rows],
             )
             for rows in (slice(0, n // 2), slice(n // 2, n))
         ]
@@ -72,6 +77,7 @@ def encode_records(
 
 def _encode(
     schema: Schema,
+    encoded: Encoded,
     table: Mapping[str, Sequence[Any]],
     offset: NDArray[np.int64],
     default_key: NDArray[Any],
@@ -79,7 +85,7 @@ def _encode(
     show: Callable[[int], str],
 ) -> PollResult:
     n = len(offset)
-    features, errors, unknown = schema.encode(table, n)
+    features, errors, unknown = encoded
     labels, times, keys = (
         table.get(name) if name is not None else None for name in (schema.label, schema.time, schema.key)
     )

@@ -67,11 +67,11 @@ class TextSource(ABC):
         block = self._reader.peek_block(max_records) if self._reads_plain_lines() else None
         if block is None or block.too_long:
             return self._poll_lines(max_records)
-        columns, n_plain = self._read_plain_lines(block)
-        if n_plain:
+        features, columns = self._read_plain_lines(block)
+        if len(features):
             self._n_by_line = 0
-            block = self._reader.read_block(n_plain)
-            return self._encode(columns, block.offsets, block.numbers, block.line)
+            block = self._reader.read_block(len(features))
+            return self._encode(columns, block.offsets, block.numbers, block.line, features)
         n_lines = min(max(self._n_by_line, _FEW_LINES), max_records)
         self._n_by_line += n_lines
         return self._poll_lines(n_lines)
@@ -92,10 +92,17 @@ class TextSource(ABC):
         offsets: NDArray[np.int64],
         numbers: NDArray[np.int64],
         show: Callable[[int], bytes],
+        features: NDArray[np.float64] | None = None,
     ) -> PollResult:
         """Return records from the cells of lines, and those that are malformed; `show` returns a line."""
         return encode_records(
-            self.schema, table, offsets, default_key=numbers, line=numbers, show=lambda row: _decode(show(row))
+            self.schema,
+            table,
+            offsets,
+            default_key=numbers,
+            line=numbers,
+            show=lambda row: _decode(show(row)),
+            features=features,
         )
 
     def read_cells(self, max_records: int) -> tuple[Mapping[str, Sequence[Any]], list[Line], list[RejectedRecord]]:
@@ -153,12 +160,12 @@ class TextSource(ABC):
         """Whether the next lines may be read by `_read_plain_lines`."""
         return False
 
-    def _read_plain_lines(self, block: LineBlock) -> tuple[Mapping[str, Sequence[Any]], int]:
-        """Return the columns of the first lines of a block, in native code, and how many lines these are.
+    def _read_plain_lines(self, block: LineBlock) -> tuple[NDArray[np.float64], Mapping[str, Sequence[Any]]]:
+        """Return the features of the first lines of a block, in native code, and their other columns.
 
-        They end before the first line that needs the parser of single lines.
+        They end before the first line that needs the parser of single lines. No feature is infinite.
         """
-        return {}, 0
+        return np.empty((0, self.schema.n_features)), {}
 
     @abstractmethod
     def _parse(self, lines: Sequence[Line]) -> tuple[Mapping[str, Sequence[Any]], list[Line], list[RejectedRecord]]:

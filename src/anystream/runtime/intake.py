@@ -18,7 +18,7 @@ from anystream.runtime.record_checks import RecordChecks
 from anystream.runtime.records import Records
 from anystream.runtime.summary import Summary
 
-_MAX_POLL = 8192  # maximum number of records taken at a time
+_MAX_POLL = 10_000  # maximum number of records taken at a time
 
 
 class Intake:

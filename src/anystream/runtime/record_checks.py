@@ -150,8 +150,10 @@ def _split_off_errors(
     records: Records, column: NDArray[Any], find_error: Callable[[Any], str | None]
 ) -> tuple[Records, list[RejectedRecord]]:
     """Return the records whose value in a column has no error, and the others with the error."""
+    if column.dtype.kind in "iu":
+        return records, []
     values = column.tolist()
-    if column.dtype.kind in "iu" or values.count(None) == len(values):  # numbers, or no labels at all
+    if values.count(None) == len(values):  # no labels at all
         return records, []
     errors = {row: error for row, value in enumerate(values) if (error := find_error(value)) is not None}
     if not errors:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from anystream.runtime.clock import Clock
 from anystream.runtime.contracts import PollResult, Source
 from anystream.runtime.records import Records, RejectedRecord
+from anystream.runtime.source_wrapper import SourceWrapper
 
 Schedule = Callable[[int, Records], NDArray[np.float64]]
 """Returns the seconds after the start at which records arrive, from the number of the first one and the records.
@@ -63,7 +64,7 @@ def as_recorded(speed: float = 1.0) -> Schedule:
     return schedule
 
 
-class Replay:
+class Replay(SourceWrapper):
     """A source whose records arrive by a schedule.
 
     The arrival of a record is its scheduled instant, even if the engine polls it later: the time that a record spends
@@ -80,19 +81,13 @@ class Replay:
     """
 
     def __init__(self, source: Source, schedule: Schedule, clock: Clock) -> None:
-        self._source = source
+        super().__init__(source)
         self._schedule = schedule
         self._clock = clock
         self._start: float | None = None
         self._n_read = 0
         self._ahead = self._nothing = Records.empty()
         self._rejected: list[RejectedRecord] = []
-
-    def __getattr__(self, name: str) -> Any:
-        """Return what the replayed source has beside its contract, such as how much of a file was read."""
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._source, name)
 
     @property
     def offset(self) -> int:
@@ -141,10 +136,6 @@ class Replay:
         self._source.seek(offset, fingerprint)
         self._n_read -= len(self._ahead)
         self._ahead, self._rejected = Records.empty(), []
-
-    def acknowledge(self, offset: int) -> None:
-        """Acknowledge to the replayed source."""
-        self._source.acknowledge(offset)
 
     def close(self) -> None:
         """Close the replayed source."""
