@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <numbers>
+#include <numeric>
 
 #include "anystream/bayes_tree/kernels.hpp"
 #include "anystream/damaged_model.hpp"
@@ -26,19 +27,19 @@ std::size_t turns_per_round(std::int32_t requested, std::size_t classes) noexcep
     return std::max<std::size_t>(requested == kPublishedK ? 2 : 4, log2);
 }
 
-/// An integer that is monotone in the number; two such integers make a key that one comparison orders.
-std::uint64_t rank_of(float number) noexcept {
-    std::uint32_t bits;
-    std::memcpy(&bits, &number, sizeof bits);
-    const std::uint32_t negative = 0U - (bits >> 31);
-    return bits ^ (negative | 1U << 31);
-}
-
 void require_node(const Forest& forest, std::int32_t entry) {
     if (entry >= 0 && static_cast<std::size_t>(entry) >= forest.nodes())
         throw DamagedModel("an entry points to node " + std::to_string(entry) + " of " +
                            std::to_string(forest.nodes()));
 }
+
+/// Children of fewer than eight lanes, with lanes behind them that have none.
+struct PaddedChildren {
+    explicit PaddedChildren(std::int32_t child) noexcept { std::memcpy(bits, &child, sizeof child); }
+    explicit PaddedChildren(const NodeView& node) noexcept { std::copy_n(node.child_bits, node.lanes, bits); }
+
+    float bits[Frontier::kLanes] = {};
+};
 
 /// The number times 2^power.
 Scaled multiplied(const Scaled& number, double power) noexcept {
@@ -53,16 +54,6 @@ std::size_t round_up_to_8(std::size_t n) noexcept {
 
 }  // namespace
 
-void Query::set_keys(Frontier::Group& group, const float* log2_density) const noexcept {
-    if (settings_.certify || settings_.descent == Descent::global_best) {  // Eq. 6
-        for (std::size_t l = 0; l < Frontier::kLanes; ++l)
-            group.key[l] = rank_of(log2_density[l]) << 32 | ~static_cast<std::uint32_t>(group.node[l]);
-        return;
-    }
-    const auto step = static_cast<float>(settings_.descent == Descent::depth_first ? steps_ : -steps_);
-    for (std::size_t l = 0; l < Frontier::kLanes; ++l) group.key[l] = rank_of(step) << 32 | rank_of(log2_density[l]);
-}
-
 void Query::open(const Forest& forest, const QuerySettings& settings, const TreeRecord& record) {
     settings_ = settings;
     classes_ = forest.classes();
@@ -71,6 +62,7 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const Tree
     decided_ = false;
     look_state_ = Look::none;
     turns_.clear();
+    candidates_.clear();
     x_.resize(forest.dimensions());
     missing_ = forest.standardise(record.x.data(), x_.data());
     project(forest, record);
@@ -123,12 +115,8 @@ void Query::read_roots(const Forest& forest) {
             evaluate_kernels(forest, forest.roots(block), 0, block * kRootBlock);
     }
     for (std::size_t c = 0; c < classes_; ++c) {  // every class starts at its own origin
-        state_[c].origin = std::floor(static_cast<double>(log2_value_[c]));
-        above_origin_[c] = log2_value_[c] - static_cast<float>(state_[c].origin);
-    }
-    kernels().powers_of_two(above_origin_.data(), 0.0F, round_up_to_8(classes_), value_.data());
-    for (std::size_t c = 0; c < classes_; ++c) {
         ClassState& state = state_[c];
+        state.origin = std::floor(static_cast<double>(log2_value_[c]));
         state.frontier.clear();
         state.kernel_log2.clear();
         state.history = {};
@@ -136,7 +124,10 @@ void Query::read_roots(const Forest& forest) {
         state.since = 0;
         state.sum = 0.0;
         const std::int32_t root = forest.class_root(c);
-        if (root != kNothing) add_children(forest, c, {&root, 1}, c);
+        if (root != kNothing) {
+            const PaddedChildren children(root);
+            if (!add_children(forest, c, children.bits, 1, c)) throw DamagedModel("its densities are not numbers");
+        }
         state.peak = state.sum;
         if (!settings_.certify) order(c);
     }
@@ -145,11 +136,10 @@ void Query::read_roots(const Forest& forest) {
 void Query::reserve_lanes(const Forest& forest) {
     const std::size_t lanes = std::max(round_up_to_8(forest.classes()), static_cast<std::size_t>(kMaxFanout));
     deviation_.resize(panels_of(forest.dimensions()) * kPanelRows, 0.0F);
-    if (value_.size() >= lanes) return;
-    above_origin_.resize(lanes);
-    log2_density_.resize(lanes + Frontier::kLanes);  // the group of a root reads those of the roots behind it
-    log2_value_.resize(lanes);
-    value_.resize(lanes);
+    const std::size_t readable = lanes + Frontier::kLanes;  // the group of a root reads those of the roots behind it
+    if (log2_value_.size() >= readable) return;
+    log2_density_.resize(readable);
+    log2_value_.resize(readable);
 }
 
 void Query::evaluate(const Forest& forest, const NodeView& node, std::size_t point_class, std::size_t first) {
@@ -343,43 +333,48 @@ void Query::evaluate_partly(const Forest& forest, const NodeView& node, std::siz
     }
 }
 
-void Query::add_children(const Forest& forest, std::size_t c, std::span<const std::int32_t> children,
+bool Query::add_children(const Forest& forest, std::size_t c, const float* child_bits, std::size_t count,
                          std::size_t first) {
     ClassState& state = state_[c];
-    Frontier::Group group;
-    double value[Frontier::kLanes];
-    bool refinable = false;
-    for (std::size_t l = 0; l < Frontier::kLanes; ++l) {
-        value[l] = l < children.size() ? value_[first + l] : 0.0;
-        group.node[l] = l < children.size() ? children[l] : kNothing;
-        refinable |= group.node[l] >= 0;
+    const bool by_density = settings_.certify || settings_.descent == Descent::global_best;  // Eq. 6
+    const auto step = static_cast<std::int32_t>(settings_.descent == Descent::depth_first ? steps_ : -steps_);
+    const ChildLanes children{log2_density_.data() + first,
+                              log2_value_.data() + first,
+                              child_bits,
+                              count,
+                              static_cast<float>(state.origin),
+                              static_cast<std::int32_t>(forest.nodes()),
+                              by_density,
+                              step};
+    LaneSum found{};
+    state.frontier.add([&](EntryGroup& group) {
+        found = kernels().fill_group(children, group);
+        return (found.flags & (LaneSum::kEntry | LaneSum::kOutside)) == LaneSum::kEntry;
+    });
+    if ((found.flags & (LaneSum::kOutside | LaneSum::kKernel)) != 0) {
+        for (std::size_t l = 0; l < count; ++l) {
+            std::int32_t child;
+            std::memcpy(&child, child_bits + l, sizeof child);
+            require_node(forest, child);
+            if (child < 0) state.kernel_log2.push_back(log2_value_[first + l]);
+        }
     }
-    state.sum += ((value[0] + value[1]) + (value[2] + value[3])) + ((value[4] + value[5]) + (value[6] + value[7]));
-    for (std::size_t l = 0; l < children.size(); ++l) {
-        require_node(forest, children[l]);
-        if (children[l] < 0) state.kernel_log2.push_back(log2_value_[first + l]);
-    }
-    if (!refinable) return;
-    set_keys(group, log2_density_.data() + first);
-    for (std::size_t l = 0; l < Frontier::kLanes; ++l) {
-        const bool entry = group.node[l] >= 0;
-        group.key[l] = entry ? group.key[l] : 0;
-        group.value[l] = entry ? value[l] : 0.0;
-        group.log2_value[l] = entry ? log2_value_[first + l] : Frontier::kGone;
-    }
-    state.frontier.add(group);
+    state.sum += found.sum;
+    return (found.flags & LaneSum::kTooHigh) == 0;
 }
 
-void Query::add_kernels(std::size_t c, std::size_t count) {
+bool Query::add_kernels(std::size_t c, std::size_t count) {
     ClassState& state = state_[c];
-    for (std::size_t l = 0; l < count; ++l) state.sum += value_[l];
+    const LaneSum found = kernels().sum_powers(log2_value_.data(), static_cast<float>(state.origin), count);
     state.kernel_log2.insert(state.kernel_log2.end(), log2_value_.data(), log2_value_.data() + count);
+    state.sum += found.sum;
+    return (found.flags & LaneSum::kTooHigh) == 0;
 }
 
 /// The class's sum from its frontier, with the origin at its largest value.
 void Query::rebase(ClassState& state) {
     float highest = -std::numeric_limits<float>::infinity();
-    for (const Frontier::Group& group : state.frontier.groups())
+    for (const EntryGroup& group : state.frontier.groups())
         for (const float log2_value : group.log2_value) highest = std::max(highest, log2_value);
     for (const float value : state.kernel_log2) highest = std::max(highest, value);
     state.history.add(Scaled::of(state.recent, state.origin));
@@ -394,7 +389,7 @@ void Query::rebase(ClassState& state) {
         kernels().powers_of_two(state.kernel_log2.data() + first, origin, run, value);
         for (std::size_t i = 0; i < run; ++i) state.sum += value[i];
     }
-    for (Frontier::Group& group : state.frontier.groups()) {
+    for (EntryGroup& group : state.frontier.groups()) {
         kernels().powers_of_two(group.log2_value, origin, Frontier::kLanes, group.value);
         for (const double value : group.value) state.sum += value;
     }
@@ -410,21 +405,36 @@ void Query::order(std::size_t c) {
 }
 
 /// The classes with the highest joint densities take turns, the best one first (qbk); those with nothing left to refine
-/// are skipped. Among equal ones the lower number is first.
+/// are skipped. Among equal ones the lower number is first. Those of the last round are looked at first: most of them
+/// are chosen again, so that the others are soon compared with the lowest one and left out.
 void Query::choose_classes() {
-    const std::size_t k = std::min(turns_per_round(settings_.refined_classes, classes_), open_classes_);
+    if (candidates_.empty()) {
+        candidates_.resize(classes_);
+        std::iota(candidates_.begin(), candidates_.end(), 0);
+        per_round_ = turns_per_round(settings_.refined_classes, classes_);
+    }
+    constexpr double kNone = -std::numeric_limits<double>::infinity();
+    const std::size_t k = std::min(per_round_, open_classes_);
     turns_.resize(k);
     std::size_t chosen = 0;
-    for (std::size_t c = 0; c < classes_; ++c) {
-        const double key = key_[c];
-        if (key == -std::numeric_limits<double>::infinity()) continue;
-        if (chosen == k && !(key > key_[static_cast<std::size_t>(turns_[k - 1])])) continue;
+    double lowest = kNone;  // the key of the last of k classes
+    for (const std::int32_t c : candidates_) {
+        const double key = key_[static_cast<std::size_t>(c)];
+        if (key < lowest || key == kNone) continue;
+        const auto precedes = [&](std::int32_t other) {
+            const double of_other = key_[static_cast<std::size_t>(other)];
+            return key > of_other || (key == of_other && c < other);
+        };
+        if (chosen == k && !precedes(turns_[k - 1])) continue;
         std::size_t place = chosen < k ? chosen++ : k - 1;
-        for (; place > 0 && key > key_[static_cast<std::size_t>(turns_[place - 1])]; --place)
-            turns_[place] = turns_[place - 1];
-        turns_[place] = static_cast<std::int32_t>(c);
+        for (; place > 0 && precedes(turns_[place - 1]); --place) turns_[place] = turns_[place - 1];
+        turns_[place] = c;
+        if (chosen == k) lowest = key_[static_cast<std::size_t>(turns_[k - 1])];
     }
     turns_.resize(chosen);
+    for (std::size_t i = 0; i < chosen; ++i)
+        std::swap(candidates_[i],
+                  *std::find(candidates_.begin() + static_cast<std::ptrdiff_t>(i), candidates_.end(), turns_[i]));
     std::reverse(turns_.begin(), turns_.end());
 }
 
@@ -476,27 +486,22 @@ void Query::replace(const Forest& forest, std::size_t c, const Frontier::Entry& 
     const NodeView node = forest.node(static_cast<std::size_t>(refined.node));
     evaluate(forest, node, c, 0);
     if (node.precision != nullptr && forest.grown()) evaluate_kernels(forest, node, c, 0);
-    float highest = kMinLog2;
-    for (std::size_t l = 0; l < node.entries; ++l) highest = std::max(highest, log2_value_[l]);
-    const bool too_high = highest - static_cast<float>(state.origin) > kMaxAbove;
-    if (too_high)
-        std::fill_n(value_.begin(), node.entries, 0.0);
-    else
-        kernels().powers_of_two(log2_value_.data(), static_cast<float>(state.origin), round_up_to_8(node.entries),
-                                value_.data());
     state.sum -= refined.value;
     if (settings_.certify) refine_bounds(forest, c, refined.node, node);
-    if (node.precision == nullptr)
-        add_kernels(c, node.entries);
-    else
+    bool valid = true;
+    if (node.precision == nullptr) {
+        valid = add_kernels(c, node.entries);
+    } else if (node.lanes < Frontier::kLanes) {
+        const PaddedChildren children(node);
+        valid = add_children(forest, c, children.bits, node.entries, 0);
+    } else {
         for (std::size_t first = 0; first < node.entries; first += Frontier::kLanes) {
-            std::int32_t child[Frontier::kLanes];
-            const std::span children(child, std::min(Frontier::kLanes, node.entries - first));
-            node.copy_children(first, children);
-            add_children(forest, c, children, first);
+            const std::size_t count = std::min(Frontier::kLanes, node.entries - first);
+            valid &= add_children(forest, c, node.child_bits + first, count, first);
         }
+    }
     state.peak = std::max(state.peak, state.sum);
-    if (too_high || !(state.sum > kCancelled * state.peak)) rebase(state);
+    if (!valid || !(state.sum > kCancelled * state.peak)) rebase(state);
     if (state.frontier.empty()) --open_classes_;
     if (settings_.certify) {
         if (certificate_.worn(c)) add_up_bounds(forest, c);
@@ -510,11 +515,11 @@ Scaled Query::score(std::size_t point_class) const {
     const ClassState& state = state_[point_class];
     const Decision decision = settings_.certify && exhausted() ? Decision::mixture : settings_.decision;
     if (decision == Decision::nearest) {  // Eq. 21
-        float highest_kernel = Frontier::kGone;
+        float highest_kernel = EntryGroup::kGone;
         for (const float log2_value : state.kernel_log2) highest_kernel = std::max(highest_kernel, log2_value);
         double highest;
         kernels().powers_of_two(&highest_kernel, static_cast<float>(state.origin), 1, &highest);
-        for (const Frontier::Group& group : state.frontier.groups())
+        for (const EntryGroup& group : state.frontier.groups())
             for (const double value : group.value) highest = std::max(highest, value);
         return Scaled::of(highest, state.origin);
     }

@@ -143,9 +143,6 @@ struct NodeView {
         std::memcpy(&child, child_bits + lane, sizeof child);
         return child;
     }
-    void copy_children(std::size_t first, std::span<std::int32_t> out) const noexcept {
-        std::memcpy(out.data(), child_bits + first, out.size_bytes());
-    }
 };
 
 /// The entries of all nodes of a forest, node by node.

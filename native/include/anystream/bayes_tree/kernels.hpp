@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numbers>
 
 namespace anystream::bayes_tree {
@@ -46,6 +47,44 @@ struct LookLanes {
 /// Deviations from the mean count at most as this many standard deviations in a first look.
 inline constexpr float kMaxDeviation = 4.0F;
 
+/// Entries of a frontier side by side; a lane without one has the key kNoKey, value 0 and the log2 value kGone.
+struct EntryGroup {
+    static constexpr std::size_t kLanes = 8;
+    static constexpr std::int64_t kNoKey = std::numeric_limits<std::int64_t>::min();
+    static constexpr float kGone = -2e30F;  // below that of any density
+
+    EntryGroup() noexcept {}  // its lanes are written right after
+
+    std::int64_t key[kLanes];  // grows with the priority; among equal ones the lower node is first
+    double value[kLanes];      // 2^(v - origin)
+    float log2_value[kLanes];  // v
+    std::int32_t node[kLanes];
+};
+
+/// Up to eight children of a node, as `fill_group` reads them: of all arrays eight lanes, of which `count` count.
+struct ChildLanes {
+    const float *log2_density, *log2_value;
+    const float* child_bits;  // int32: >= 0 a node, < 0 a kernel
+    std::size_t count;
+    float origin;
+    std::int32_t nodes;  // how many nodes there are
+    bool by_density;     // keys begin with the density, or
+    std::int32_t step;   // with this number and end with the density
+};
+
+/// The sum of the values 2^(log2_value - origin), and what is true of any of them.
+struct LaneSum {
+    static constexpr std::uint32_t kTooHigh = 1;  // more than kMaxAbove above the origin: the sum is not valid
+    static constexpr std::uint32_t kOutside = 2;  // a child that is not among the nodes
+    static constexpr std::uint32_t kKernel = 4;
+    static constexpr std::uint32_t kEntry = 8;
+
+    double sum;
+    std::uint32_t flags;
+};
+/// Values may exceed the origin by this power of two before it is moved.
+inline constexpr float kMaxAbove = 500.0F;
+
 /// Factors that `panel_exponents`, and records that `look_scores`, reads at once: enough independent sums to hide the
 /// latency of an addition.
 inline constexpr std::size_t kTogether = 4;
@@ -66,6 +105,13 @@ struct Kernels {
                              std::size_t lanes, float* out);
     /// out[i] = 2^(log2_value[i] - origin), 0 where that is below 2^-1000; the caller keeps it below 2^1000.
     void (*powers_of_two)(const float* log2_value, float origin, std::size_t count, double* out);
+    /// The sum of the powers of two of `count` log2 values, eight at a time.
+    LaneSum (*sum_powers)(const float* log2_value, float origin, std::size_t count);
+    /// Writes the group of those children that are nodes, and returns the sum of all children.
+    LaneSum (*fill_group)(const ChildLanes& children, EntryGroup& out);
+    /// Removes the key of a lane (8: of none), and returns the lane of the highest key that is left; among equal ones
+    /// that of the lowest node.
+    std::size_t (*take_key)(EntryGroup& group, std::size_t lane);
     /// |W z|^2 for the panels of covariance.hpp; z has 8 values per panel, zeros behind the last dimension.
     float (*panel_exponent)(const float* z, const float* values, const std::int32_t* first, std::size_t panels);
     /// The same, bit for bit, of kTogether factors whose panels all begin at column 0: the z of the next one begins 8

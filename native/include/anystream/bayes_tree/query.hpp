@@ -137,8 +137,6 @@ class Query {
         std::int64_t since = 0;  // the step at which the present frontier began
     };
 
-    /// Writes the priorities of a group's entries.
-    void set_keys(Frontier::Group& group, const float* log2_density) const noexcept;
     void reserve_lanes(const Forest& forest);
     /// Evaluates the entries of a node or of a block of roots; the results of its lanes begin at `first`.
     void evaluate(const Forest& forest, const NodeView& node, std::size_t point_class, std::size_t first);
@@ -150,11 +148,12 @@ class Query {
     void project(const Forest& forest, const TreeRecord& record);
     /// The variances of a class's kernel along the rows of the projection.
     void project_kernel(const Forest& forest, std::size_t point_class, std::span<double> variance) const noexcept;
-    /// Adds up to eight children of an inner node, whose results begin at lane `first`.
-    void add_children(const Forest& forest, std::size_t point_class, std::span<const std::int32_t> children,
-                      std::size_t first);
-    /// Adds the kernels of a leaf.
-    void add_kernels(std::size_t point_class, std::size_t count);
+    /// Adds up to eight children of an inner node, whose results begin at lane `first`; `child_bits` has eight lanes.
+    /// False if their values are too high for the origin: the class's sum is not valid any more.
+    [[nodiscard]] bool add_children(const Forest& forest, std::size_t point_class, const float* child_bits,
+                                    std::size_t count, std::size_t first);
+    /// Adds the kernels of a leaf; returns the same.
+    [[nodiscard]] bool add_kernels(std::size_t point_class, std::size_t count);
     void rebase(ClassState& state);
     void order(std::size_t point_class);
     void choose_classes();
@@ -177,7 +176,6 @@ class Query {
     void require_sums(const ClassState& state, const std::vector<Frontier::Entry>& entries) const;
     void require_frontiers(const Forest& forest) const;
 
-    static constexpr float kMaxAbove = 500.0F;  // values may exceed the origin by this power of two before it is moved
     static constexpr double kCancelled = 1e-7;  // a sum that fell below this share of its peak is summed again
 
     QuerySettings settings_;
@@ -191,11 +189,12 @@ class Query {
     std::vector<double> projection_;  // (known, d) the complement of unknown directions; empty: x_ is known, except NaN
     std::vector<ClassState> state_;   // at least `classes_` long; the rest is spare memory
     std::vector<double> key_;         // per class: grows with its joint density; -inf with nothing left to refine
+    std::vector<std::int32_t> candidates_;  // all classes, those of the last round first; empty before the first round
+    std::size_t per_round_ = 0;             // k of qbk
     std::vector<std::int32_t> turns_;  // classes still to be refined before the classes are ordered again, last first
 
     // results of `evaluate` for the lanes of a node
-    std::vector<float> log2_density_, log2_value_, above_origin_;
-    std::vector<double> value_;
+    std::vector<float> log2_density_, log2_value_;
     std::vector<float> deviation_;     // scratch: of x from a mean, by panels
     Certificate certificate_;          // open if settings_.certify
     std::vector<std::int32_t> nodes_;  // scratch: of a frontier
