@@ -1,8 +1,8 @@
 """Calls of the native core that would take minutes, each ended by Ctrl-C after a moment.
 
 Run by `test_interrupts` in a process of its own, so that a call which does not end fails a test and no more. The
-argument is a group of calls; a line is printed for each: the seconds of CPU time from the signal to its end, and its
-name.
+argument is a group of calls; a line is printed for each: the CPU time from the signal to its end, and its name. The
+unit of time is a fixed piece of work, some 0.1 s: a slower machine has a longer unit.
 """
 
 import itertools
@@ -138,11 +138,23 @@ def interrupted_s(call, delay_s=DELAY_S):
     raise AssertionError(f"the call ended by itself {time.process_time() - at[0]:.2f} s after the signal")
 
 
+def unit_s():
+    """Return the CPU time of a fixed piece of work, the lowest of three runs."""
+    durations = []
+    for _ in range(3):
+        started = time.process_time()
+        np.sort(np.random.default_rng(0).random(1_000_000))
+        sum(i * i for i in range(1_500_000))
+        durations.append(time.process_time() - started)
+    return min(durations)
+
+
 def main():
     groups = {"sampling": sampling_calls, "neighbors": neighbor_calls, "trees": tree_calls}
     groups |= {"forests and whitening": lambda: itertools.chain(forest_calls(), whitening_calls())}
+    unit = unit_s()
     for name, *call in groups[sys.argv[1]]():
-        print(f"{interrupted_s(*call):.3f} {name}", flush=True)
+        print(f"{interrupted_s(*call) / unit:.3f} {name}", flush=True)
 
 
 if __name__ == "__main__":

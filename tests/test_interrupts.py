@@ -18,27 +18,27 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this s
 
 
 def interrupt_after(seconds, work):
-    """Raise KeyboardInterrupt in `work` after a time, as Ctrl-C does; return how long the work then took."""
+    """Raise KeyboardInterrupt in `work` after a time, as Ctrl-C does; return the CPU time of the work until its end."""
 
     def handle(*_):
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGALRM, handle)
-    begin = time.perf_counter()
+    begin = time.process_time()
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         with pytest.raises(KeyboardInterrupt):
             work()
-        return time.perf_counter() - begin
+        return time.process_time() - begin
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
 
-def seconds_of(work):
-    begin = time.perf_counter()
+def cpu_seconds_of(work):
+    begin = time.process_time()
     work()
-    return time.perf_counter() - begin
+    return time.process_time() - begin
 
 
 @pytest.mark.slow
@@ -50,7 +50,7 @@ def test_calls_that_would_take_minutes_end_soon_after_a_signal(group):
     assert done.returncode == 0, done.stdout + done.stderr
     calls = [line.split(maxsplit=1) for line in done.stdout.splitlines()]
     assert len(calls) >= 9
-    assert max((float(seconds), name) for seconds, name in calls) < (3.0, "")  # seconds of CPU time
+    assert max((float(units), name) for units, name in calls) < (25.0, "")  # units of CPU time, see there
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -59,10 +59,10 @@ def test_predict_and_stages_are_interrupted(n_jobs):
     tree = BayesTreeClassifier(construction="hilbert", metric=None, root_model=None, n_jobs=n_jobs)
     model = tree.fit(X, y)
     many = np.tile(X, (50, 1))
-    whole = 50 * seconds_of(lambda: model.predict(X, budget=2000))
+    whole = 50 * cpu_seconds_of(lambda: model.predict(X, budget=2000))
     before = pickle.dumps(model)
-    assert interrupt_after(0.2, lambda: model.predict(many, budget=2000)) < max(whole / 2, 5)
-    assert interrupt_after(0.2, lambda: list(model.staged_predict(many, stages=[0, 2000]))) < max(whole / 2, 5)
+    assert interrupt_after(0.2, lambda: model.predict(many, budget=2000)) < whole / 2
+    assert interrupt_after(0.2, lambda: list(model.staged_predict(many, stages=[0, 2000]))) < whole / 2
     assert pickle.dumps(model) == before
 
 
@@ -78,7 +78,8 @@ def test_learning_is_interrupted_and_changes_nothing():
 def test_refine_without_an_end_is_interrupted():
     X, y = clusters(300, 4)
     query = LocustClassifier(max_samples=10**9).fit(X, y).query(X[0])
-    assert interrupt_after(0.2, lambda: query.refine(Budget())) < 30
+    interrupt_after(0.2, lambda: query.refine(Budget()))
+    assert query.steps < 10**9  # which takes hours
     assert query.refine(5).label in y
 
 

@@ -178,7 +178,7 @@ nb::ndarray<std::int64_t, nb::numpy, nb::ndim<1>, nb::c_contig> order(const std:
                                                                       Vector<double> values, Vector<std::int64_t> first,
                                                                       Vector<std::int32_t> labels, std::size_t classes,
                                                                       int threads, std::uint64_t seed, Counter* done,
-                                                                      const StopFlag* stop) {
+                                                                      const StopFlag* stop, Counter* compared) {
     const Records records = records_of(values, first);
     require_equal("number of labels", labels.size(), records.size());
     require_classes(as_span(labels), classes);
@@ -187,7 +187,8 @@ nb::ndarray<std::int64_t, nb::numpy, nb::ndim<1>, nb::c_contig> order(const std:
         const nb::gil_scoped_release unlocked;
         const auto space = fill(metric, records);
         found = order_by_name(name, *space, as_span(labels), classes,
-                              {threads, seed, done == nullptr ? nullptr : &done->value, stop});
+                              {threads, seed, done == nullptr ? nullptr : &done->value, stop,
+                               compared == nullptr ? nullptr : &compared->value});
     }
     return to_numpy(std::move(found));
 }
@@ -280,7 +281,9 @@ Records checked_records(const Gallery& gallery, const Vector<double>& values, co
 void bind_orders(nb::module_& m) {
     m.def("neighbors_order", &order, "name"_a, "metric"_a, "values"_a.noconvert(), "first"_a.noconvert(),
           "labels"_a.noconvert(), "classes"_a, "threads"_a = 0, "seed"_a = 0, "done"_a.none() = nb::none(),
-          "stop"_a.none() = nb::none(), "The order in which exemplars are compared, as indices.");
+          "stop"_a.none() = nb::none(), "compared"_a.none() = nb::none(),
+          "The order in which exemplars are compared, as indices. `compared` counts the pairs that SimpleRank and\n"
+          "DROP compare after the first lists of neighbours were made.");
     m.def("neighbors_order_of_distances", &order_of_distances, "name"_a, "distances"_a.noconvert(),
           "labels"_a.noconvert(), "classes"_a, "threads"_a = 0, "seed"_a = 0, "done"_a.none() = nb::none(),
           "stop"_a.none() = nb::none(), "The order of exemplars whose distances are known.");

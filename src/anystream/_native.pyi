@@ -701,8 +701,11 @@ class NeighborsMetric:
     @property
     def width(self) -> int: ...
 
-def neighbors_order(name: str, metric: NeighborsMetric, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, threads: int = 0, seed: int = 0, done: Counter | None = None, stop: StopToken | None = None) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
-    """The order in which exemplars are compared, as indices."""
+def neighbors_order(name: str, metric: NeighborsMetric, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, threads: int = 0, seed: int = 0, done: Counter | None = None, stop: StopToken | None = None, compared: Counter | None = None) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
+    """
+    The order in which exemplars are compared, as indices. `compared` counts the pairs that SimpleRank and
+    DROP compare after the first lists of neighbours were made.
+    """
 
 def neighbors_order_of_distances(name: str, distances: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, threads: int = 0, seed: int = 0, done: Counter | None = None, stop: StopToken | None = None) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
     """The order of exemplars whose distances are known."""

@@ -98,14 +98,15 @@ def test_a_class_that_is_learned_between_two_reads_of_a_call_does_not_disturb_it
 @pytest.mark.skipif(not hasattr(resource, "RUSAGE_THREAD"), reason="counts page faults of a thread on Linux")
 @pytest.mark.parametrize("search", ["ordered", "inverted"])
 def test_no_record_waits_until_all_others_are_written_again(search):
-    X, y = make_stream(0, 36_000)
+    X, y = make_stream(0, 36_000, d=16)
     model = AnytimeNeighborsClassifier(search=search).partial_fit(X[:30_000], y[:30_000])
     faults = []
     for x, label in zip(X[30_000:].tolist(), y[30_000:].tolist(), strict=True):  # 32,768 is twice the size of a frame
         before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
         model.learn_one(dict(enumerate(x)), label)
         faults.append(resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before)
-    assert max(faults) < 150
+    # A copy of the records writes all their pages, 937 of 4 kB; what allocators do beside learning stays far below.
+    assert max(faults) < X[:30_000].nbytes / resource.getpagesize() / 2
 
 
 def test_learning_without_a_bound_warns_once(monkeypatch):

@@ -101,6 +101,7 @@ Order drop_order(const Space& space, std::span<const std::int32_t> labels, std::
         for (const std::int32_t i : affected) judge(static_cast<std::size_t>(i), 1);
         if (work.done != nullptr) work.done->fetch_add(1, std::memory_order_relaxed);
     }
+    if (work.compared != nullptr) work.compared->fetch_add(nearest.compared(), std::memory_order_relaxed);
     return order;
 }
 

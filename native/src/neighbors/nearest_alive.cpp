@@ -80,6 +80,7 @@ void NearestAlive::append_tied(std::size_t i) {
     Tail& tail = tail_[i];
     probe_->open(all_, all_.row(i));
     for (auto x = static_cast<std::size_t>(tail.id) + 1; x < place_.size() && count_[i] < length_; ++x) {
+        ++compared_;
         if (x == i || !alive(x)) continue;
         double power = 0.0;
         probe_->powers(all_, x, x + 1, {&power, 1});
@@ -95,6 +96,7 @@ void NearestAlive::fill(std::size_t i) {
     if (count_[i] >= visible_) return;
     probe_->open(*left_, all_.row(i));
     best_.reset(length_);
+    compared_ += static_cast<std::int64_t>(left_->size());
     probe_->nearest(*left_, 0, left_->size(), living_, best_,
                     alive(i) ? static_cast<std::size_t>(place_[i]) : kNothingSkipped);
     const std::uint32_t known = count_[i];

@@ -58,6 +58,11 @@ class NearestOfClass {
         return changed;
     }
     void remove(std::size_t x) { nearest_[class_of(x)]->remove(place_[x]); }
+    [[nodiscard]] std::int64_t compared() const {
+        std::int64_t pairs = 0;
+        for (const auto& of_class : nearest_) pairs += of_class ? of_class->compared() : 0;
+        return pairs;
+    }
     void measure(std::size_t i) {
         const auto near = nearest_[class_of(i)]->nearest(place_[i]);
         power_[i] = std::numeric_limits<double>::infinity();
@@ -138,6 +143,8 @@ Order simple_rank(const Space& space, std::span<const std::int32_t> labels, std:
         }
         if (work.done != nullptr) work.done->fetch_add(1, std::memory_order_relaxed);
     }
+    if (work.compared != nullptr)
+        work.compared->fetch_add(nearest.compared() + own.compared(), std::memory_order_relaxed);
     return order;
 }
 

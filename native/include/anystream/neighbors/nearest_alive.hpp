@@ -39,6 +39,8 @@ class NearestAlive {
     [[nodiscard]] std::vector<std::int32_t> seen_by(std::size_t x) const;
     /// Removes exemplar x.
     void remove(std::size_t x);
+    /// Pairs of exemplars that were compared to fill lists again.
+    [[nodiscard]] std::int64_t compared() const noexcept { return compared_; }
 
   private:
     /// The last entry of a list when it was filled: every living exemplar behind it is at least as far away.
@@ -65,6 +67,7 @@ class NearestAlive {
     std::vector<std::vector<std::int32_t>> holders_;  // the exemplars whose lists contain it
     std::unique_ptr<Probe> probe_;
     NearestSet best_;
+    std::int64_t compared_ = 0;
     const Space& all_;
 };
 

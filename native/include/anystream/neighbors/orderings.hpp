@@ -14,8 +14,9 @@ namespace anystream::neighbors {
 struct OrderWork {
     int threads = 0;
     std::uint64_t seed = 0;
-    std::atomic<std::int64_t>* done = nullptr;  // counts up to twice the number of exemplars
-    const StopFlag* stop = nullptr;             // if set, the work ends with std::runtime_error
+    std::atomic<std::int64_t>* done = nullptr;      // counts up to twice the number of exemplars
+    const StopFlag* stop = nullptr;                 // if set, the work ends with std::runtime_error
+    std::atomic<std::int64_t>* compared = nullptr;  // counts pairs of exemplars that filling lists again compares
 };
 
 /// Throws std::runtime_error if the work was stopped, or what check_interrupts throws.
