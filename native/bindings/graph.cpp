@@ -147,24 +147,31 @@ void bind_learning(nb::module_& m) {
     m.def("optimal_graph", &bound_optimal_graph, "points"_a.noconvert(), "labels"_a.noconvert(), "max_k"_a,
           "threads"_a = 0, "done"_a.none() = nb::none(), "stop"_a.none() = nb::none(),
           "The K-associated optimal graph: component of each point; K, edges and vertices of each component.");
-    m.def(
-        "nearest_points",
-        [](Matrix<double> points, Matrix<double> queries, std::size_t k, int threads, OutMatrix<std::int64_t> out) {
-            require_equal("columns of queries", queries.shape(1), points.shape(1));
-            require_equal("rows of out", out.shape(0), queries.shape(0));
-            require_equal("columns of out", out.shape(1), k);
-            if (k > points.shape(0))
-                throw std::invalid_argument("k is " + std::to_string(k) + ", there are " +
-                                            std::to_string(points.shape(0)) + " points");
-            if (points.shape(1) == 0) throw std::invalid_argument("the points have no features; use 1 or more");
-            const auto rows = as_span(points), query_rows = as_span(queries);
-            const auto positions = as_span(out);
-            const std::size_t d = points.shape(1);
-            const nb::gil_scoped_release unlocked;
-            nearest_points(rows, query_rows, d, k, threads, positions);
-        },
-        "points"_a.noconvert(), "queries"_a.noconvert(), "k"_a, "threads"_a, "out"_a.noconvert(),
-        "The k nearest points of every query, nearest first, the lower position first among equals.");
+    nb::class_<Points>(m, "Points", "Points to search. Immutable: many threads may use it.")
+        .def(
+            "__init__",
+            [](Points* self, Matrix<double> rows) {
+                if (rows.shape(1) == 0) throw std::invalid_argument("the points have no features; use 1 or more");
+                new (self) Points(as_span(rows), rows.shape(1));
+            },
+            "rows"_a.noconvert())
+        .def(
+            "find_nearest",
+            [](const Points& points, Matrix<double> queries, std::size_t k, int threads, OutMatrix<std::int64_t> out) {
+                require_equal("columns of queries", queries.shape(1), points.dimensions());
+                require_equal("rows of out", out.shape(0), queries.shape(0));
+                require_equal("columns of out", out.shape(1), k);
+                if (k > points.size())
+                    throw std::invalid_argument("k is " + std::to_string(k) + ", there are " +
+                                                std::to_string(points.size()) + " points");
+                const auto rows = as_span(queries);
+                const auto positions = as_span(out);
+                const nb::gil_scoped_release unlocked;
+                points.find_nearest(rows, k, threads, positions);
+            },
+            "queries"_a.noconvert(), "k"_a, "threads"_a, "out"_a.noconvert(),
+            "Write the positions of the k nearest points of every query, nearest first, the lower position first among "
+            "equals.");
 }
 
 void bind_single_records(nb::class_<GraphHandle>& bound) {

@@ -839,10 +839,15 @@ def optimal_graph(points: Annotated[NDArray[numpy.float64], dict(shape=(None, No
     The K-associated optimal graph: component of each point; K, edges and vertices of each component.
     """
 
-def nearest_points(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], k: int, threads: int, out: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
-    """
-    The k nearest points of every query, nearest first, the lower position first among equals.
-    """
+class Points:
+    """Points to search. Immutable: many threads may use it."""
+
+    def __init__(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def find_nearest(self, queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], k: int, threads: int, out: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+        """
+        Write the positions of the k nearest points of every query, nearest first, the lower position first among equals.
+        """
 
 class GraphQuery:
     """One classification in progress."""

@@ -62,7 +62,8 @@ def test_the_algorithm_of_the_paper_prunes_until_no_component_is_mostly_wrong():
     X, y = swapping_stream(2000, 1200).take(80, start=1280)
     principal = pickle.loads(pickle.dumps(repeated)).partial_fit(X, y).principal_
     old = principal.components.select(principal.components.batch_number < principal.n_batches - 1)
-    nearest = old.find_nearest(X, np.ones(2), int(old.k.max()), 1)
+    nearest = np.empty((len(X), int(old.k.max())), np.int64)
+    old.scaled_points(np.ones(2)).find_nearest(X, nearest.shape[1], 1, nearest)
     contacts = old.count_contacts(nearest, y.astype(np.int32), 1, 2)
     right = contacts[np.arange(len(old)), old.label]
     assert (right >= contacts.sum(axis=1) - right).all()

@@ -134,11 +134,9 @@ class Components:
         """Return the size of the largest neighbourhood, max(K_a, min_k) over all components."""
         return max(int(self.k.max(initial=1)), min_k)
 
-    def find_nearest(self, queries: Floats, scale: Floats, k: int, threads: int) -> Counts:
-        """Return the `k` nearest vertices of each query (all, if there are fewer), nearest first."""
-        found = np.empty((len(queries), min(k, self.n_vertices)), np.int64)
-        _native.nearest_points(self.points * scale, queries * scale, found.shape[1], threads, found)
-        return found
+    def scaled_points(self, scale: Floats) -> _native.Points:
+        """Return the vertices, features multiplied by `scale`, for searches."""
+        return _native.Points(self.points * scale)
 
     def class_scores(self, nearest: Counts, min_k: int, n_classes: int) -> Floats:
         """Return the numerators of Eq. 1 summed by class (Eq. 3), given the nearest vertices of each query."""

@@ -19,8 +19,8 @@ from anystream.estimators.saving import ModelState
 from anystream.graph.batch import Batch
 from anystream.graph.file import dump_stream, name_damaged_file, read_stream
 from anystream.graph.graph_classifier import GraphClassifier
-from anystream.graph.learning import count_classified, learn_batch
-from anystream.graph.native_graph import PrincipalIndex
+from anystream.graph.learned_stream import LearnedStream, PrincipalInProgress
+from anystream.graph.learning import STEPS, count_classified
 from anystream.graph.principal import PrincipalGraph, merge_graphs
 from anystream.graph.recipe import StreamRecipe
 from anystream.graph.views import View
@@ -107,8 +107,12 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
     `fit`, `partial_fit`, `learn_one` and `learn_many` learn in the same way: records are added to the open batch in
     their order, and whenever it has `batch_size` records the model is tested on it and learns it. So the same records
     in the same order give the same model, however they are divided into calls. Until the batch is full, its optimal
-    graph, built again with every call, is used together with the principal graph and its vertices are compared like all
-    others; only tests (changes, candidates, pruning) wait for the full batch.
+    graph is used together with the principal graph and its vertices are compared like all others; only tests (changes,
+    candidates, pruning) wait for the full batch.
+
+    A call that learns several records does all work at once. One that learns a single record takes some steps of the
+    work on the last full batch, so that no call takes long; the graph of the open batch is not built. Whoever needs the
+    model before (to classify, to save, an attribute) takes the steps that are left. The results are the same.
 
     Anytime behaviour, missing values and ties are as in `KAOGClassifier`. While the moments classify, no steps are
     needed.
@@ -139,12 +143,9 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
     kind: ClassVar[str] = "kaoginc"
     file_version: ClassVar[int] = 4
     copies_mapped_files: ClassVar[bool] = True
-    derived_attributes: ClassVar[tuple[str, ...]] = ("graph_", "calibration_", "_index")
+    derived_attributes: ClassVar[tuple[str, ...]] = ()
 
-    principal_: PrincipalGraph
-    open_batch_: Batch
-    calibration_: Calibration | None
-    _index: PrincipalIndex | None  # of `principal_`; None before the first record
+    _learned: LearnedStream
 
     def __init__(
         self,
@@ -208,6 +209,26 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
         return cls(**(published | changes))
 
     @property
+    def principal_(self) -> PrincipalGraph:
+        """What was learned from full batches."""
+        return self._learned.principal.result()
+
+    @property
+    def open_batch_(self) -> Batch:
+        """The records since the last full batch."""
+        return self._learned.open_batch
+
+    @property
+    def graph_(self) -> _native.AssociatedGraph:  # type: ignore[override]  # read-only
+        """The graph to classify with."""
+        return self._learned.graph
+
+    @property
+    def calibration_(self) -> Calibration | None:
+        """The calibration of the view that classifies at present."""
+        return self._learned.principal.calibration
+
+    @property
     def view_(self) -> View:
         """The view that classifies at present."""
         return self.principal_.selection.best
@@ -248,24 +269,25 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
 
     def reset(self, n_features: int) -> None:
         """Start an empty principal graph and an empty open batch."""
-        self.principal_ = PrincipalGraph.empty(n_features, self._recipe().views)
-        self.open_batch_ = Batch.empty(n_features)
-        self.calibration_ = self._index = None
+        recipe = self._recipe()
+        self._set_learned(PrincipalGraph.empty(n_features, recipe.views), Batch.empty(n_features), recipe)
+
+    def _set_learned(self, principal: PrincipalGraph, open_batch: Batch, recipe: StreamRecipe) -> None:
+        self._learned = LearnedStream(PrincipalInProgress.done(principal), open_batch, recipe)
 
     def learn_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Add the records to the open batch, and learn it whenever it is full."""
         recipe = self._recipe()
         full, rest = self.open_batch_.append(records, numbers, n_classes).split(recipe.batch_size)
-        principal, index = self.principal_, self._index
+        principal = self._learned.principal
         for batch in full:
-            principal = learn_batch(principal, batch, recipe)
-        if index is None or full or index.graph.classes != n_classes:
-            index = PrincipalIndex.build(principal, n_classes, recipe)
-        graph = index.with_open_batch(rest, principal, recipe)
-        self.principal_, self.open_batch_, self._index = principal, rest, index
-        self.graph_ = graph
-        if full:
-            self.calibration_ = _calibration_of(principal)
+            principal = PrincipalInProgress(principal.result(), batch, recipe)
+        learned = LearnedStream(principal, rest, recipe)
+        if len(numbers) == 1:
+            principal.advance(-(-STEPS // recipe.batch_size))
+        else:
+            _ = learned.graph
+        self._learned = learned
 
     def note_classified(self, X: ArrayLike) -> Self:
         """Count records as classified: components that none of the last `tau` of them used are dropped.
@@ -283,17 +305,17 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
         if recipe.tau is None or recipe.tau_counts == "learned":
             return self
         with draft_of(self) as draft:
-            n_before = len(draft.principal_.components)
-            draft.principal_ = count_classified(draft.principal_, records, recipe)
-            if len(draft.principal_.components) < n_before:
-                draft.rebuild_graph()
+            before, batch = draft._learned.principal, draft.open_batch_
+            graph = count_classified(before.result(), records, recipe)
+            unchanged = len(graph.components) == len(before.result().components)
+            index = before.index(batch.n_classes, recipe) if unchanged else None
+            draft._learned = LearnedStream(PrincipalInProgress.done(graph, index), batch, recipe)
         return self
 
     def add_features(self, n_features: int) -> None:
         """Add features that are missing in all vertices and in the open batch."""
-        self.principal_ = self.principal_.with_features(n_features)
-        self.open_batch_ = self.open_batch_.with_features(n_features)
-        self.rebuild_graph()
+        principal, batch = self.principal_.with_features(n_features), self.open_batch_.with_features(n_features)
+        self._set_learned(principal, batch, self._recipe())
 
     def merge_states(self, models: Sequence[Self], class_maps: Sequence[NDArray[np.int32]]) -> None:
         """Take the union of the principal graphs.
@@ -304,20 +326,18 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
         recipe = self._recipe()
         if any(model._recipe().views != recipe.views for model in models):
             raise ValueError("the models choose among different views; merge models with the same parameters")
-        self.reset(self.n_features_in_)
-        self.principal_ = merge_graphs([model.principal_ for model in models], class_maps, recipe)
-        self.calibration_ = _calibration_of(self.principal_)
+        principal = merge_graphs([model.principal_ for model in models], class_maps, recipe)
+        self._set_learned(principal, Batch.empty(self.n_features_in_), recipe)
         batches = [model.open_batch_ for model in models]
         points = np.concatenate([batch.points for batch in batches])
         numbers = [class_map[batch.labels] for class_map, batch in zip(class_maps, batches, strict=True)]
         self.learn_records(points, np.concatenate(numbers), len(self.classes_))
 
     def rebuild_graph(self) -> None:
-        """Build `graph_` from the principal graph and the open batch."""
-        recipe = self._recipe()
-        self._index = PrincipalIndex.build(self.principal_, self.open_batch_.n_classes, recipe)
-        self.graph_ = self._index.with_open_batch(self.open_batch_, self.principal_, recipe)
-        self.calibration_ = _calibration_of(self.principal_)
+        """Take the principal graph and the open batch of a pickle, and build `graph_`."""
+        pickled = self.__dict__
+        self._set_learned(pickled.pop("principal_"), pickled.pop("open_batch_"), self._recipe())
+        _ = self.graph_
 
     # -- single records ----------------------------------------------------------------------------------------------
 
@@ -349,11 +369,21 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
 
     def restore_state(self, file: ModelFile, *, mapped: bool) -> None:
         """Restore the principal graph and the open batch, and build `graph_`; the arrays are copied, mapped or not."""
-        self.principal_, self.open_batch_ = read_stream(file, self.n_features_in_, len(self.classes_), self._recipe())
+        recipe = self._recipe()
+        principal, open_batch = read_stream(file, self.n_features_in_, len(self.classes_), recipe)
         with name_damaged_file(file):
-            self.rebuild_graph()
+            self._set_learned(principal, open_batch, recipe)
+            _ = self.graph_
 
+    def snapshot(self) -> Self:
+        """Return the model as it is now, ready to classify; the two share everything."""
+        if hasattr(self, "_learned"):
+            _ = self.graph_  # built here, once, rather than by the first call of each snapshot
+        return super().snapshot()
 
-def _calibration_of(principal: PrincipalGraph) -> Calibration | None:
-    """Return the calibration of the view that classifies."""
-    return principal.probabilities.calibration(moments=principal.selection.best.moments)
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        learned = state.pop("_learned", None)
+        if learned is not None:
+            state |= {"principal_": learned.principal.result(), "open_batch_": learned.open_batch}
+        return state

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -22,6 +24,10 @@ from anystream.graph.principal import PrincipalGraph
 from anystream.graph.recipe import StreamRecipe
 from anystream.graph.views import View
 
+Result = TypeVar("Result")
+Steps = Generator[int, None, Result]
+"""Work in steps of at most a millisecond or so each, which yields the weight of each step: 2 for long ones."""
+
 RECENT_BATCHES = 5
 """Number of batches whose components are compared with the whole graph to find missed changes."""
 RECENT_DECAY = 0.8
@@ -32,6 +38,10 @@ TRANSFERRED_DEVIATIONS = 1.0
 """The same for components that were transferred at a change."""
 FALSE_ALARM_DEVIATIONS = 2.0
 """Standard deviations by which the unchanged components must be better for a change to be a false alarm."""
+PORTIONS = 10
+"""Steps of a search for the vertices nearest to the records of a batch."""
+STEPS = 160
+"""Weight of the steps of a batch at which a change was found, and that several searches tested."""
 
 
 def learn_batch(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> PrincipalGraph:
@@ -40,60 +50,86 @@ def learn_batch(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> Pr
     The batch first tests the graph, and components that do not hold are dropped or relabelled. Then the optimal graph
     of the batch is added, and the oldest components are dropped if there are too many vertices.
     """
+    return take_all(learning_steps(graph, batch, recipe))
+
+
+def take_all(steps: Steps[Result]) -> Result:
+    """Return the result of work in steps."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+
+
+def learning_steps(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> Steps[PrincipalGraph]:
+    """Take the steps of `learn_batch`."""
     n_batches, n_records = graph.n_batches + 1, graph.n_records + len(batch)
     if len(graph.components):
-        graph = _revise(graph, batch, recipe)
+        graph = yield from _revise(graph, batch, recipe)
+        yield 1
     metric = graph.metric.learn_batch(
         batch.points, batch.labels, weighted=recipe.metric == "weighted", threads=recipe.components.threads
     )
     graph = replace(graph, metric=metric)
+    yield 2
     added = graph.batch_components(batch, graph.scale(recipe), recipe)
+    yield 1
     components = graph.components.concatenate(added).limit_vertices(recipe.max_vertices)
     return replace(graph, components=components, n_batches=n_batches, n_records=n_records)
 
 
-def _revise(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> PrincipalGraph:
+def _revise(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> Steps[PrincipalGraph]:
     """Return the graph with the errors of the batch counted, and without the components that it shows to be wrong."""
-    scores = _scores_by_view(graph, batch, recipe)
+    scores = yield from _scores_by_view(graph, batch, recipe)
     correct = np.array([found.argmax(axis=1) == batch.labels for found in scores])
-    graph = _test_probabilities(graph, scores, batch)
+    graph = yield from _test_probabilities(graph, scores, batch)
     error = 1.0 - float(correct[graph.selection.best_index].mean())
     recent_errors = graph.recent_errors
     graph = replace(graph, selection=graph.selection.observe(1.0 - correct.mean(axis=1)))
     if recipe.tau is not None and recipe.tau_counts == "learned":
-        graph = _forget_unused(graph, batch.points, recipe, recipe.tau)
+        graph = yield from _forget_unused(graph, batch.points, recipe, recipe.tau)
     if recipe.on_change != "ignore" and is_change(error, recent_errors, len(batch)):
-        changed = _relabel(graph, batch, recipe) if recipe.on_change == "relabel" else _drop_all(graph)
+        changed: PrincipalGraph | None = _drop_all(graph)
+        if recipe.on_change == "relabel":
+            changed = yield from _relabel(graph, batch, recipe)
         if changed is not None:
             return replace(changed, recent_errors=(), transferred=NO_BALANCE, older=NO_BALANCE)
     graph = replace(graph, recent_errors=(*recent_errors, error)[-MAX_RECENT_ERRORS:])
     if recipe.pruning is not None:
-        graph = _prune(graph, batch, recipe, repeated=recipe.pruning == "repeated")
+        graph = yield from _prune(graph, batch, recipe, repeated=recipe.pruning == "repeated")
     transferred = graph.components.transferred
     if transferred.any() and not transferred.all():
-        return _check_transferred(graph, batch, recipe)
-    return _check_older(graph, batch, recipe) if recipe.missed_changes else graph
+        return (yield from _check_transferred(graph, batch, recipe))
+    return (yield from _check_older(graph, batch, recipe)) if recipe.missed_changes else graph
 
 
 # -- testing on a batch ----------------------------------------------------------------------------------------------
 
 
-def _scores_by_view(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> list[Floats]:
+def _scores_by_view(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> Steps[list[Floats]]:
     """Return the scores of the classes in each view: numerators of Eq. 1, and log probabilities by the moments."""
     components = graph.components
     n = components.n_vertices
     graph_views = [view for view in graph.selection.views if not view.moments]
-    nearest = {
-        weighted: _find_nearest_for_views(graph, batch, recipe, [v for v in graph_views if v.weighted == weighted])
-        for weighted in {view.weighted for view in graph_views}
-    }
-    scores = [components.class_scores(nearest[view.weighted], view.min_k(n), batch.n_classes) for view in graph_views]
+    nearest = {}
+    for weighted in {view.weighted for view in graph_views}:
+        views = [view for view in graph_views if view.weighted == weighted]
+        nearest[weighted] = yield from _find_nearest_for_views(graph, batch, recipe, views)
+    scores = []
+    for view in graph_views:
+        scores.append(components.class_scores(nearest[view.weighted], view.min_k(n), batch.n_classes))
+        yield 1
     if len(graph_views) < len(graph.selection.views):
-        scores.append(graph.moments(batch.n_classes).log_joint(batch.points))
+        moments = graph.moments(batch.n_classes)
+        yield 1
+        scores.append(moments.log_joint(batch.points))
+        yield 1
     return scores
 
 
-def _test_probabilities(graph: PrincipalGraph, scores: list[Floats], batch: Batch) -> PrincipalGraph:
+def _test_probabilities(graph: PrincipalGraph, scores: list[Floats], batch: Batch) -> Steps[PrincipalGraph]:
     """Return the graph with the losses of the batch counted, by its best view and by the moments."""
     views = graph.selection.views
     with np.errstate(divide="ignore"):
@@ -103,33 +139,50 @@ def _test_probabilities(graph: PrincipalGraph, scores: list[Floats], batch: Batc
     probabilities = graph.probabilities.observe(
         by_graph, by_moments, batch.labels, n_classes=n_classes, n_learned=graph.n_records
     )
+    yield 2
     return replace(graph, probabilities=probabilities)
 
 
-def _find_nearest_for_views(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe, views: list[View]) -> Counts:
+def _find_nearest_for_views(
+    graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe, views: list[View]
+) -> Steps[Counts]:
     """Return the nearest vertices, as many as the widest of these views needs; all have the same metric."""
     components = graph.components
     min_k = max(view.min_k(components.n_vertices) for view in views)
-    return _find_nearest(graph, components, batch, recipe, components.max_k(min_k), views[0])
+    return (yield from _find_nearest(graph, components, batch, recipe, components.max_k(min_k), views[0]))
 
 
-def _correct(graph: PrincipalGraph, components: Components, batch: Batch, recipe: StreamRecipe) -> Mask:
+def _correct(graph: PrincipalGraph, components: Components, batch: Batch, recipe: StreamRecipe) -> Steps[Mask]:
     """Return which records some components classify correctly, in the best view of the graph."""
     view = graph.selection.best_graph_view
     min_k = view.min_k(components.n_vertices)
-    nearest = _find_nearest(graph, components, batch, recipe, components.max_k(min_k), view)
+    nearest = yield from _find_nearest(graph, components, batch, recipe, components.max_k(min_k), view)
     return np.asarray(components.class_scores(nearest, min_k, batch.n_classes).argmax(axis=1) == batch.labels)
 
 
 def _find_nearest(
     graph: PrincipalGraph, components: Components, batch: Batch, recipe: StreamRecipe, k: int, view: View | None = None
-) -> Counts:
-    return components.find_nearest(batch.points, graph.scale(recipe, view), k, recipe.components.threads)
+) -> Steps[Counts]:
+    return _search(components, batch.points, graph.scale(recipe, view), k, recipe)
 
 
-def _mostly_wrong(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe, min_k: int) -> Mask:
+def _search(components: Components, queries: Floats, scale: Floats, k: int, recipe: StreamRecipe) -> Steps[Counts]:
+    """Return the `k` nearest vertices of each query (all, if there are fewer), nearest first."""
+    points = components.scaled_points(scale)
+    yield 1
+    found = np.empty((len(queries), min(k, components.n_vertices)), np.int64)
+    scaled = queries * scale
+    portion = max(-(-len(queries) // PORTIONS), 1)
+    for begin in range(0, len(queries), portion):
+        part = slice(begin, begin + portion)
+        points.find_nearest(scaled[part], found.shape[1], recipe.components.threads, found[part])
+        yield 1
+    return found
+
+
+def _mostly_wrong(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe, min_k: int) -> Steps[Mask]:
     components = graph.components
-    nearest = _find_nearest(graph, components, batch, recipe, components.max_k(min_k))
+    nearest = yield from _find_nearest(graph, components, batch, recipe, components.max_k(min_k))
     return mostly_wrong(components, nearest, batch.labels, batch.n_classes, min_k)
 
 
@@ -139,14 +192,14 @@ def _mostly_wrong(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe, min
 def count_classified(graph: PrincipalGraph, points: Floats, recipe: StreamRecipe) -> PrincipalGraph:
     """Return the graph after these records were classified, without the components that tau drops."""
     if recipe.tau is not None and len(graph.components):
-        graph = _forget_unused(graph, points, recipe, recipe.tau)
+        graph = take_all(_forget_unused(graph, points, recipe, recipe.tau))
     return replace(graph, n_classified=graph.n_classified + len(points))
 
 
-def _forget_unused(graph: PrincipalGraph, points: Floats, recipe: StreamRecipe, tau: int) -> PrincipalGraph:
+def _forget_unused(graph: PrincipalGraph, points: Floats, recipe: StreamRecipe, tau: int) -> Steps[PrincipalGraph]:
     """Drop the components that none of the last `tau` records that count has used; `points` are the newest of them."""
     components, counted = graph.components, graph.n_counted(recipe)
-    nearest = components.find_nearest(points, graph.scale(recipe), components.max_k(1), recipe.components.threads)
+    nearest = yield from _search(components, points, graph.scale(recipe), components.max_k(1), recipe)
     owner = components.owner[nearest]
     used = np.arange(1, nearest.shape[1] + 1) <= components.k[owner]
     last_used = components.last_used.copy()
@@ -156,10 +209,10 @@ def _forget_unused(graph: PrincipalGraph, points: Floats, recipe: StreamRecipe, 
     return graph.select(counted + len(nearest) - last_used <= tau)
 
 
-def _prune(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe, *, repeated: bool) -> PrincipalGraph:
+def _prune(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe, *, repeated: bool) -> Steps[PrincipalGraph]:
     """Drop the components that are wrong on the batch more often than right, once or until there are none."""
     while len(graph.components):
-        wrong = _mostly_wrong(graph, batch, recipe, 1)
+        wrong = yield from _mostly_wrong(graph, batch, recipe, 1)
         if not wrong.any():
             break
         graph = graph.select(~wrong)
@@ -175,7 +228,7 @@ def _drop_all(graph: PrincipalGraph) -> PrincipalGraph:
     return graph.select(np.zeros(len(graph.components), np.bool_))
 
 
-def _relabel(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> PrincipalGraph | None:
+def _relabel(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> Steps[PrincipalGraph | None]:
     """Transfer the components to the new concept, or drop all of them if the batch alone classifies better.
 
     None if the unchanged components classify clearly better than either: a false alarm.
@@ -187,10 +240,11 @@ def _relabel(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> Princ
             continue
         half, rest = batch.select(learned), batch.select(tested)
         new = graph.batch_components(half, graph.scale(recipe), recipe)
-        old = _transfer(graph, half, recipe)
-        dropped = _correct(graph, new, rest, recipe)
-        transferred = _correct(graph, old.concatenate(new), rest, recipe)
-        unchanged = _correct(graph, graph.components.concatenate(new), rest, recipe)
+        yield 1
+        old = yield from _transfer(graph, half, recipe)
+        dropped = yield from _correct(graph, new, rest, recipe)
+        transferred = yield from _correct(graph, old.concatenate(new), rest, recipe)
+        unchanged = yield from _correct(graph, graph.components.concatenate(new), rest, recipe)
         alone += int(dropped.sum())
         with_old += int(transferred.sum())
         over_drop = over_drop.observe(dropped, unchanged, decay=1.0)
@@ -199,40 +253,41 @@ def _relabel(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> Princ
         return None
     if with_old < alone:
         return _drop_all(graph)
-    return replace(graph, components=_transfer(graph, batch, recipe))
+    components = yield from _transfer(graph, batch, recipe)
+    return replace(graph, components=components)
 
 
-def _transfer(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> Components:
+def _transfer(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> Steps[Components]:
     """Return the components with the labels that the batch suggests, without those whose label is uncertain."""
     components = graph.components
-    nearest = _find_nearest(graph, components, batch, recipe, components.max_k(MIN_CONTACT_K))
+    nearest = yield from _find_nearest(graph, components, batch, recipe, components.max_k(MIN_CONTACT_K))
     label, certain = estimate_labels(components, nearest, batch.labels, batch.n_classes)
     return replace(components, label=label, transferred=np.ones(len(label), np.bool_)).select(certain)
 
 
-def _check_transferred(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> PrincipalGraph:
+def _check_transferred(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> Steps[PrincipalGraph]:
     """Drop all transferred components if the graph is better without them, else those that are mostly wrong."""
     components, recent = graph.components, ~graph.components.transferred
     balance = graph.transferred.observe(
-        _correct(graph, components, batch, recipe),
-        _correct(graph, components.select(recent), batch, recipe),
+        (yield from _correct(graph, components, batch, recipe)),
+        (yield from _correct(graph, components.select(recent), batch, recipe)),
         decay=1.0,
     )
     if balance.exceeds(TRANSFERRED_DEVIATIONS):
         return replace(graph.select(recent), transferred=NO_BALANCE)
-    wrong = _mostly_wrong(graph, batch, recipe, MIN_CONTACT_K)
+    wrong = yield from _mostly_wrong(graph, batch, recipe, MIN_CONTACT_K)
     return replace(graph.select(recent | ~wrong), transferred=balance)
 
 
-def _check_older(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> PrincipalGraph:
+def _check_older(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> Steps[PrincipalGraph]:
     """Drop older components if those of the last batches are better alone: a change that no single batch has shown."""
     components = graph.components
     recent = components.batch_number >= graph.n_batches - RECENT_BATCHES
     if recent.all() or not recent.any():
         return graph
     balance = graph.older.observe(
-        _correct(graph, components, batch, recipe),
-        _correct(graph, components.select(recent), batch, recipe),
+        (yield from _correct(graph, components, batch, recipe)),
+        (yield from _correct(graph, components.select(recent), batch, recipe)),
         decay=RECENT_DECAY,
     )
     if balance.exceeds(RECENT_DEVIATIONS):

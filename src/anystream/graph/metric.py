@@ -105,8 +105,8 @@ def relief_weights(points: Floats, labels: Numbers, threads: int) -> Floats:
             continue
         hits = np.empty((len(inside), min(N_NEIGHBOURS + 1, len(inside))), np.int64)
         misses = np.empty((len(inside), min(N_NEIGHBOURS, len(outside))), np.int64)
-        _native.nearest_points(inside, inside, hits.shape[1], threads, hits)
-        _native.nearest_points(outside, inside, misses.shape[1], threads, misses)
+        _native.Points(inside).find_nearest(inside, hits.shape[1], threads, hits)
+        _native.Points(outside).find_nearest(inside, misses.shape[1], threads, misses)
         others = hits != np.arange(len(inside))[:, np.newaxis]
         # Duplicates can push the record itself out of its own list of hits: drop the farthest hit instead.
         others[others.all(axis=1), -1] = False

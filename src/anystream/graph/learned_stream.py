@@ -1,0 +1,121 @@
+"""What KAOGINC has learned: the principal graph, which may still be computed, and the open batch."""
+
+from __future__ import annotations
+
+from anystream import _native
+from anystream.estimators.calibration import Calibration
+from anystream.graph.batch import Batch
+from anystream.graph.learning import Steps, learning_steps
+from anystream.graph.native_graph import PrincipalIndex
+from anystream.graph.principal import PrincipalGraph
+from anystream.graph.recipe import StreamRecipe
+
+
+class PrincipalInProgress:
+    """Principal graph after one more batch, computed in steps.
+
+    One thread at a time takes steps; any thread may ask for the result, which takes all steps that are left. The result
+    depends on the arguments alone, so it does not matter who takes which step, nor when.
+
+    Parameters
+    ----------
+    before : PrincipalGraph
+        The graph before the batch.
+    batch : Batch
+        The batch.
+    recipe : StreamRecipe
+        Parameters.
+    """
+
+    __slots__ = ("_calibration", "_index", "_inputs", "_left", "_result")
+
+    def __init__(self, before: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> None:
+        self._inputs: tuple[PrincipalGraph, Batch, StreamRecipe] | None = (before, batch, recipe)
+        self._left: list[Steps[PrincipalGraph]] = []  # empty before the first step, and while a thread takes steps
+        self._result: PrincipalGraph | None = None
+        self._index: PrincipalIndex | None = None
+        self._calibration: Calibration | None = None
+
+    @classmethod
+    def done(cls, graph: PrincipalGraph, index: PrincipalIndex | None = None) -> PrincipalInProgress:
+        """Return a graph that is complete; `index` is that of a graph with equal components, metric and views."""
+        complete = cls.__new__(cls)
+        complete._inputs, complete._left, complete._index = None, [], index
+        complete._publish(graph)
+        return complete
+
+    def _publish(self, graph: PrincipalGraph) -> PrincipalGraph:
+        self._calibration = graph.probabilities.calibration(moments=graph.selection.best.moments)
+        self._result = graph
+        self._inputs = None  # frees the batch
+        return graph
+
+    def advance(self, weight: int) -> None:
+        """Take steps that weigh as much, or all that are left."""
+        inputs = self._inputs
+        if inputs is None:
+            return
+        try:
+            steps = self._left.pop()
+        except IndexError:
+            steps = learning_steps(*inputs)
+        try:
+            while weight > 0:
+                weight -= next(steps)
+        except StopIteration as end:
+            self._publish(end.value)
+        else:
+            self._left.append(steps)
+
+    def result(self) -> PrincipalGraph:
+        """Return the graph; take the steps that are left."""
+        while True:
+            result = self._result
+            if result is not None:
+                return result
+            self.advance(2**62)
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """The calibration of the view that classifies."""
+        self.result()
+        return self._calibration
+
+    def index(self, n_classes: int, recipe: StreamRecipe) -> PrincipalIndex:
+        """Return the native graph of the principal graph, built when it is needed first."""
+        index = self._index
+        if index is None or index.graph.classes != n_classes:
+            index = self._index = PrincipalIndex.build(self.result(), n_classes, recipe)
+        return index
+
+
+class LearnedStream:
+    """Principal graph and open batch, and the graph to classify with, built when it is needed first.
+
+    Parameters
+    ----------
+    principal : PrincipalInProgress
+        What was learned from full batches.
+    open_batch : Batch
+        The records since.
+    recipe : StreamRecipe
+        Parameters.
+    """
+
+    __slots__ = ("_graph", "_recipe", "open_batch", "principal")
+
+    def __init__(self, principal: PrincipalInProgress, open_batch: Batch, recipe: StreamRecipe) -> None:
+        self.principal = principal
+        self.open_batch = open_batch
+        self._recipe = recipe
+        self._graph: _native.AssociatedGraph | None = None
+
+    @property
+    def graph(self) -> _native.AssociatedGraph:
+        """The graph to classify with: the principal graph and the optimal graph of the open batch."""
+        graph = self._graph
+        if graph is None:
+            index = self.principal.index(self.open_batch.n_classes, self._recipe)
+            graph = index.with_open_batch(self.open_batch, self.principal.result(), self._recipe)
+            self._graph = graph
+        return graph
