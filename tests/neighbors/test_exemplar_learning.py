@@ -2,6 +2,7 @@
 
 import resource
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 from neighbors_cases import make_stream, squared_distances
 
 from anystream.neighbors import AnytimeNeighborsClassifier, classifier
+
+STATM = Path("/proc/self/statm")
 
 
 @settings(max_examples=60)
@@ -107,6 +110,19 @@ def test_no_record_waits_until_all_others_are_written_again(search):
         faults.append(resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before)
     # A copy of the records writes all their pages, 937 of 4 kB; what allocators do beside learning stays far below.
     assert max(faults) < X[:30_000].nbytes / resource.getpagesize() / 2
+
+
+@pytest.mark.skipif(not STATM.exists(), reason="reads the pages of a process on Linux")
+def test_memory_of_replaced_lists_is_freed_in_portions():
+    X, y = make_stream(0, 14_000, d=128)
+    model = AnytimeNeighborsClassifier(search="inverted").partial_fit(X[:12_000], y[:12_000])
+    pages = []
+    for x, label in zip(X[12_000:].tolist(), y[12_000:].tolist(), strict=True):
+        model.learn_one(dict(enumerate(x)), label)
+        pages.append(int(STATM.read_text().split()[1]))
+    freed = -np.diff(pages) * resource.getpagesize()
+    assert freed[freed > 0].sum() > 0.8 * X[:12_000].nbytes  # new lists were built, and replaced the first ones
+    assert freed.max() < 0.4 * X[:12_000].nbytes  # 1 MB of 12
 
 
 def test_learning_without_a_bound_warns_once(monkeypatch):

@@ -17,8 +17,9 @@ namespace {
 constexpr std::size_t kNear = 8;    // exemplars around a new one that decide on its place
 constexpr std::size_t kLayout = 9;  // numbers of the layout
 constexpr std::int64_t kMaxSerial = std::int64_t{1} << 60;
-constexpr std::size_t kGather = 1024;  // positions in a portion of gathering
-constexpr std::size_t kInPlace = 16;   // exemplars in a batch with lists that are learned in place
+constexpr std::size_t kGather = 1024;                     // positions in a portion of gathering
+constexpr std::size_t kInPlace = 16;                      // exemplars in a batch with lists that are learned in place
+constexpr std::size_t kFreeBytes = std::size_t{1} << 20;  // memory of old lists in a portion of freeing it
 }  // namespace
 
 Gallery::Gallery(std::unique_ptr<Space> space, std::size_t classes, std::size_t capacity)
@@ -279,6 +280,7 @@ std::unique_ptr<ListRenewal> Gallery::new_renewal(std::size_t more) const {
 
 /// One portion with every exemplar that is learned; begins new lists if there are many late or evicted exemplars.
 void Gallery::advance_renewal() {
+    if (old_ && old_->free_portion(kFreeBytes)) old_.reset();
     if (!renewing()) {
         if (size() - listed() > few() || left_ > few()) begin_renewal();
         return;
@@ -357,6 +359,7 @@ void Gallery::adopt_renewal() {
     layout[1] = static_cast<std::int64_t>(renewal_->head());
     layout[2] = static_cast<std::int64_t>(n);
     left_ = static_cast<std::size_t>(std::ranges::count_if(serials(), [&](auto s) { return s < oldest(); }));
+    old_ = std::move(renewal_);
     cancel_renewal();
 }
 
@@ -443,7 +446,7 @@ void Gallery::remove(std::size_t position) {
 
 std::size_t Gallery::own_bytes() const {
     std::size_t bytes = column_bytes(*this);
-    for (const auto* each : {&renewal_, &spare_})
+    for (const auto* each : {&renewal_, &spare_, &old_})
         if (*each) bytes += (*each)->own_bytes();
     return bytes;
 }

@@ -1,9 +1,13 @@
 #include "anystream/neighbors/list_renewal.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <new>
+#include <string_view>
 #include <tuple>
 
 #include "anystream/growth.hpp"
@@ -177,6 +181,38 @@ bool ListRenewal::merge_one() {
 void ListRenewal::forget(std::int64_t serial) {
     auto& all = serial_.own();
     if (const auto at = std::find(all.begin(), all.end(), serial); at != all.end()) *at = -1;
+}
+
+bool ListRenewal::free_portion(std::size_t bytes) noexcept {
+    constexpr std::size_t kLargeBytes = std::size_t{1} << 18;  // such arrays have pages of their own
+    std::size_t begin = 0;                                     // of an array among the bytes of all
+    const auto visit = [&](const auto& array) {
+        const std::size_t size = array.capacity() * sizeof(*array.data());
+        if (size < kLargeBytes) return;
+        const std::size_t from = std::max(freed_, begin) - begin;
+        if (from < size && bytes > 0) {
+            const std::size_t portion = std::min(bytes, size - from);
+            madvise(reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(array.data()) + from), portion,
+                    MADV_DONTNEED);
+            freed_ = begin + from + portion;
+            bytes -= portion;
+        }
+        begin += size;
+    };
+    try {
+        for (const NamedColumn& each : next_->columns())
+            if (const std::string_view name = each.name; name == "rows" || name == "blocks")  // which are not borrowed
+                std::visit([&](auto* column) { visit(column->own()); }, each.column);
+        visit(label_.own());
+        visit(serial_.own());
+        visit(centre_);
+        visit(away_);
+        visit(sorted_);
+        visit(merged_);
+    } catch (const std::bad_alloc&) {
+        return true;  // all of it is freed at once instead
+    }
+    return freed_ >= begin;
 }
 
 std::size_t ListRenewal::own_bytes() const {

@@ -141,6 +141,7 @@ class Gallery {
     Column<std::int64_t> fronts_;         // positions
     Column<std::int64_t> renewal_order_;  // positions that new lists are made of; empty if none are being built
     std::unique_ptr<ListRenewal> renewal_, spare_;  // new lists, if they were begun here; reserved for the next ones
+    std::unique_ptr<ListRenewal> old_;              // lists that were replaced, whose memory is freed in portions
 
     struct Scratch {  // of level_for
         std::unique_ptr<Probe> record, neighbor;

@@ -51,6 +51,10 @@ class ListRenewal {
     [[nodiscard]] bool nearly_done() const noexcept { return phase_ >= Phase::lists; }
     [[nodiscard]] std::size_t own_bytes() const;
 
+    /// Frees the next `bytes` of memory of lists that were exchanged for the results, which are no longer used; true
+    /// once all large arrays were visited. Freeing many pages at once takes milliseconds.
+    bool free_portion(std::size_t bytes) noexcept;
+
     /// The results, to be taken when all is done.
     [[nodiscard]] std::unique_ptr<Space>& space() noexcept { return next_; }
     [[nodiscard]] Column<std::int32_t>& label() noexcept { return label_; }
@@ -81,6 +85,7 @@ class ListRenewal {
     GrowingArray<double> away_;                   // their distances to it
     GrowingArray<std::int32_t> sorted_, merged_;  // them in the order of the lists, and the merge of two runs of it
     std::size_t run_ = 1, start_ = 0, left_ = 0, right_ = 0;  // of the merge: length of runs, cursors
+    std::size_t freed_ = 0;                                   // bytes of large arrays that free_portion has visited
 };
 
 }  // namespace anystream::neighbors
