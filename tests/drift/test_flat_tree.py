@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 from sklearn.tree import DecisionTreeClassifier
 
 from anystream.drift.flat_tree import FlatTree
+from anystream.drift.tree_training import train_tree
 from anystream.streams import SEA
 from reference.drift_tree import find_leaf
 
@@ -20,7 +21,8 @@ def test_a_flat_tree_classifies_like_scikit_learn_and_the_reference(seed, n_clas
     X, y = random.normal(size=(80, 3)).round(1), random.integers(0, n_classes, 80)
     X[random.random(X.shape) < missing] = np.nan
     fitted = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X[:50], y[:50])
-    tree = FlatTree.from_estimator(fitted, n_classes)
+    trained = train_tree(DecisionTreeClassifier(max_depth=6, random_state=0), X[:50], y[:50].astype(np.int32))
+    tree = FlatTree.from_trained(trained, n_classes)
     assert tree.is_valid(3)
     assert_array_equal(tree.proba(X)[:, fitted.classes_], fitted.predict_proba(X))
     assert_array_equal(tree.proba(X), tree.shares[[find_leaf(tree, record) for record in X]])
@@ -28,7 +30,9 @@ def test_a_flat_tree_classifies_like_scikit_learn_and_the_reference(seed, n_clas
 
 def test_a_tree_whose_paths_do_not_end_in_leaves_is_invalid():
     X, y = SEA(seed=1).take(60)
-    tree = FlatTree.from_estimator(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y), 2)
+    tree = FlatTree.from_trained(
+        train_tree(DecisionTreeClassifier(max_depth=2, random_state=0), X, y.astype(np.int32)), 2
+    )
     assert tree.is_valid(3)
     assert not tree.is_valid(int(tree.feature.max()))
     assert not replace(tree, right=np.where(tree.right < 0, -1, 0).astype(np.int32)).is_valid(3)

@@ -19,4 +19,4 @@ def stack_records(blocks: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return blocks of records as one array, as wide as the widest; columns that a block lacks are missing (NaN)."""
     given = list(blocks)
     n_columns = max(block.shape[1] for block in given)
-    return np.vstack([pad_columns(block, n_columns) for block in given])
+    return np.concatenate([pad_columns(block, n_columns) for block in given])

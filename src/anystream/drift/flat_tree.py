@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anystream import _native
+from anystream.drift.tree_training import TrainedTree
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,11 +37,11 @@ class FlatTree:
     shares: NDArray[np.float64]
 
     @classmethod
-    def from_estimator(cls, estimator: Any, n_classes: int) -> FlatTree:
-        """Return the tree of a `DecisionTreeClassifier` that was fitted on class numbers below `n_classes`."""
-        nodes = estimator.tree_.__getstate__()["nodes"]
+    def from_trained(cls, trained: TrainedTree, n_classes: int) -> FlatTree:
+        """Return a tree that was trained on class numbers below `n_classes`."""
+        nodes = trained.nodes
         shares = np.zeros((len(nodes), n_classes))
-        shares[:, estimator.classes_] = estimator.tree_.value[:, 0, :]
+        shares[:, trained.classes] = trained.value[:, 0, :]
         left, right = nodes["left_child"].astype(np.int32), nodes["right_child"].astype(np.int32)
         return cls(
             np.where(left < 0, 0, nodes["feature"]).astype(np.int32),

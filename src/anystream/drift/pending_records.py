@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from anystream.drift.columns import stack_records
 
 _MAX_BLOCKS = 256
+_MERGED = 16
 
 
 class PendingRecords(NamedTuple):
@@ -28,14 +29,20 @@ class PendingRecords(NamedTuple):
 
     def add(self, records: NDArray[np.float64], numbers: NDArray[np.int32]) -> PendingRecords:
         """Return these records followed by copies of the given ones."""
-        added = PendingRecords((*self.blocks, (records.copy(), numbers.copy())), self.n_records + len(numbers))
-        if len(added.blocks) <= _MAX_BLOCKS:
-            return added
-        return PendingRecords((added.stack(),), added.n_records)  # so that adding single records stays cheap
+        blocks = (*self.blocks, (records.copy(), numbers.copy()))
+        n_records = self.n_records + len(numbers)
+        if len(blocks) > _MAX_BLOCKS:  # so that adding single records stays cheap
+            return PendingRecords((_stack(blocks),), n_records)
+        if len(blocks) >= _MERGED and all(len(own) < _MERGED for _, own in blocks[-_MERGED:]):
+            blocks = (*blocks[:-_MERGED], _stack(blocks[-_MERGED:]))  # and stacking all of them as well
+        return PendingRecords(blocks, n_records)
 
     def stack(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """Return all records, as wide as the widest, and their class numbers."""
-        if not self.blocks:
-            return np.zeros((0, 0)), np.zeros(0, dtype=np.int32)
-        records = stack_records(records for records, _ in self.blocks)
-        return records, np.concatenate([numbers for _, numbers in self.blocks])
+        return _stack(self.blocks) if self.blocks else (np.zeros((0, 0)), np.zeros(0, dtype=np.int32))
+
+
+def _stack(
+    blocks: tuple[tuple[NDArray[np.float64], NDArray[np.int32]], ...],
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    return stack_records(records for records, _ in blocks), np.concatenate([numbers for _, numbers in blocks])

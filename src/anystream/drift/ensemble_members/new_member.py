@@ -15,14 +15,18 @@ from anystream.drift.ensemble_members.moments import MomentsMember
 from anystream.drift.ensemble_members.tree import TreeMember
 from anystream.drift.gaussian_moments import GaussianMoments
 from anystream.drift.gaussian_naive_bayes import GaussianNaiveBayes
+from anystream.drift.tree_training import copy_unfitted_tree
 from anystream.estimators.parameters import check_positive
 
 
 def new_member(estimator: Any, seed: int) -> Member:
     """Return an unfitted member from a clone of `estimator`; parameters for seeds that are None get `seed`."""
+    seed %= 2**32  # the range that scikit-learn accepts
+    if type(estimator) is DecisionTreeClassifier:
+        return TreeMember(copy_unfitted_tree(estimator, seed))
     own = clone(estimator)
     unseeded = {
-        name: seed % 2**32  # the range that scikit-learn accepts
+        name: seed
         for name, value in own.get_params().items()
         if value is None and name.rpartition("__")[2] in ("random_state", "seed")
     }
@@ -31,8 +35,6 @@ def new_member(estimator: Any, seed: int) -> Member:
         return MomentsMember(GaussianMoments(0, check_positive("smoothing", own.smoothing)))
     if isinstance(own, AnytimeClassifier):
         return AnytimeMember(own)
-    if type(own) is DecisionTreeClassifier:
-        return TreeMember(own)
     return EstimatorMember(own)
 
 

@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from anystream.drift.ensemble_members.base import Member, first_columns
 from anystream.drift.flat_tree import FlatTree
+from anystream.drift.tree_training import train_tree
 
 
 class TreeMember(Member):
@@ -32,7 +33,7 @@ class TreeMember(Member):
         if self.estimator is None:
             raise TypeError("the tree of this member is fitted already; make a new member")
         self.n_features = records.shape[1]
-        self.tree = FlatTree.from_estimator(self.estimator.fit(records, numbers), n_classes)
+        self.tree = FlatTree.from_trained(train_tree(self.estimator, records, numbers), n_classes)
         self.estimator = None
 
     def proba(self, records: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
