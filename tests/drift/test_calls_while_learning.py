@@ -8,10 +8,10 @@ import pytest
 from anystream.bayes_tree import BayesTreeClassifier
 from anystream.drift import DynamicWeightedMajority
 from anystream.drift.ensemble_members.anytime import AnytimeMember
-from anystream.drift.ensemble_members.moments import MomentsMember
+from anystream.drift.moments_experts import MomentsExperts
 
 ESTIMATORS = {
-    "naive Bayes": (None, MomentsMember),
+    "naive Bayes": (None, MomentsExperts),
     "Bayes tree": (BayesTreeClassifier(metric=None, root_model=None, budget=5), AnytimeMember),
 }
 
@@ -61,8 +61,8 @@ def test_a_batch_that_is_interrupted_before_any_expert_learns_changes_nothing(le
         return (tmp_path / "model.safetensors").read_bytes()
 
     model, calls = learning
-    X, y = drifting_records(1, 12, 1)
-    batch = X, np.where(np.arange(12) > 8, 7, y)
+    X, y = drifting_records(1, 24, 1)
+    batch = X, np.where(np.arange(24) > 17, 7, y)
     twin = pickle.loads(pickle.dumps(model)).partial_fit(*batch)
     before, n_calls, interrupt_at = bits(model), 0, -1
 

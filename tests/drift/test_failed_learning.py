@@ -18,7 +18,6 @@ from anystream.drift import (
     SEAEnsemble,
     online_tree,
 )
-from anystream.drift import dynamic_weighted_majority as dwm
 from anystream.streams import SEA, RandomRBF
 from drift.models import each_model
 
@@ -169,19 +168,19 @@ def test_a_detector_that_fails_changes_nothing(learn):
 
 
 @pytest.mark.parametrize(
-    ("make", "module", "name"),
+    ("make", "owner", "name"),
     [
         (OnlineTree2, online_tree, "learn_record"),
-        (DynamicWeightedMajority, dwm, "_predictions"),
+        (DynamicWeightedMajority, DynamicWeightedMajority, "_test"),
     ],
     ids=["online-tree", "dwm"],
 )
-def test_a_batch_of_our_own_models_can_be_interrupted(make, module, name, monkeypatch):
+def test_a_batch_of_our_own_models_can_be_interrupted(make, owner, name, monkeypatch):
     X, y = RandomRBF(concepts=(1, 2), drifts=(200,), n_classes=3, seed=7).take(400)
     y[:300] %= 2  # class 2 is new in the batch that is interrupted
     model = make().partial_fit(X[:300], y[:300])
     before, expected = pickle.dumps(model), model.predict_proba(X)
-    original, n_calls = getattr(module, name), 0
+    original, n_calls = getattr(owner, name), 0
 
     def interrupted(*arguments):
         nonlocal n_calls
@@ -190,7 +189,7 @@ def test_a_batch_of_our_own_models_can_be_interrupted(make, module, name, monkey
             raise KeyboardInterrupt
         return original(*arguments)
 
-    monkeypatch.setattr(module, name, interrupted)
+    monkeypatch.setattr(owner, name, interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X[300:], y[300:])
     monkeypatch.undo()

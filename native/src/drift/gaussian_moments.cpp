@@ -66,6 +66,25 @@ void normalise(std::span<double> log_joint, std::span<const double> log_prior) n
     for (double& value : log_joint) value /= total;
 }
 
+/// P(c | x) of one row; where all densities are 0, the priors decide.
+void proba_of(const Expected& e, std::span<const double> x, std::span<double> out) noexcept {
+    for (std::size_t c = 0; c < out.size(); ++c) {
+        double sum = e.log_prior[c];
+        if (sum == kNothing) {
+            out[c] = kNothing;
+            continue;
+        }
+        for (std::size_t j = 0; j < x.size(); ++j) {
+            const auto at = c * x.size() + j;
+            if (std::isnan(x[j]) || e.half_precision[at] == 0.0) continue;
+            const double apart = x[j] - e.mean[at];
+            sum += e.log_norm[at] - e.half_precision[at] * apart * apart;
+        }
+        out[c] = sum;
+    }
+    normalise(out, e.log_prior);
+}
+
 }  // namespace
 
 void learn_moments(const MomentsRef& moments, std::span<const double> rows,
@@ -88,24 +107,18 @@ void learn_moments(const MomentsRef& moments, std::span<const double> rows,
 void moments_proba(const MomentsView& moments, double smoothing, std::span<const double> rows, std::span<double> out) {
     const Expected e = expect(moments, smoothing);
     const auto n = out.size() / moments.classes;
-    for (std::size_t i = 0; i < n; ++i) {
-        const auto x = rows.subspan(i * moments.features, moments.features);
-        const auto log_joint = out.subspan(i * moments.classes, moments.classes);
-        for (std::size_t c = 0; c < moments.classes; ++c) {
-            double sum = e.log_prior[c];
-            if (sum == kNothing) {
-                log_joint[c] = kNothing;
-                continue;
-            }
-            for (std::size_t j = 0; j < moments.features; ++j) {
-                const auto at = c * moments.features + j;
-                if (std::isnan(x[j]) || e.half_precision[at] == 0.0) continue;
-                const double apart = x[j] - e.mean[at];
-                sum += e.log_norm[at] - e.half_precision[at] * apart * apart;
-            }
-            log_joint[c] = sum;
-        }
-        normalise(log_joint, e.log_prior);
+    for (std::size_t i = 0; i < n; ++i)
+        proba_of(e, rows.subspan(i * moments.features, moments.features),
+                 out.subspan(i * moments.classes, moments.classes));
+}
+
+void predict_moments(const MomentsView& moments, double smoothing, std::span<const double> rows,
+                     std::span<std::int64_t> out) {
+    const Expected e = expect(moments, smoothing);
+    std::vector<double> proba(moments.classes);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        proba_of(e, rows.subspan(i * moments.features, moments.features), proba);
+        out[i] = std::max_element(proba.begin(), proba.end()) - proba.begin();
     }
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,8 +9,10 @@ from numpy.typing import NDArray
 
 from anystream.drift.ensemble_members import Member
 from anystream.drift.ensemble_members.file import dump_members, restore_members
+from anystream.drift.experts import Experts, MemberExperts
 from anystream.drift.gaussian_naive_bayes import GaussianNaiveBayes
 from anystream.drift.meta_classifier import SaveableMetaClassifier
+from anystream.drift.moments_experts import group_experts
 from anystream.estimators.parameters import MAX_INT, check_float, check_int, check_positive
 from anystream.estimators.saving import ModelState
 from anystream.model_file import ArraySpec, ModelFile, ModelFileError, check_arrays, require_metadata
@@ -111,17 +112,21 @@ class DynamicWeightedMajority(SaveableMetaClassifier):
 
     def reset(self, n_features: int) -> None:
         """Start without experts."""
-        self.experts_: tuple[Member, ...] = ()
+        self._experts: Experts = MemberExperts()
         self.weights_ = np.zeros(0)
         self.n_records_ = 0
         self._n_created = 0
 
+    @property
+    def experts_(self) -> tuple[Member, ...]:
+        """The experts, the oldest first."""
+        return self._experts.members
+
     def learn_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Learn records; between two tests the experts only learn, so they get all these records in one call."""
         # Copies learn: the experts of the published model stay as they are until the call has succeeded.
-        if any(expert.needs_copy(len(numbers), n_classes) for expert in self.experts_):
-            self.experts_ = tuple(expert.copy() for expert in self.experts_)
-        if not self.experts_:
+        self._experts = self._experts.prepare(len(numbers), n_classes, records.shape[1])
+        if not len(self.weights_):
             self._add_expert()
             self._teach(records[:1], numbers[:1], n_classes)
             records, numbers = records[1:], numbers[1:]
@@ -135,7 +140,7 @@ class DynamicWeightedMajority(SaveableMetaClassifier):
 
     def _test(self, record: NDArray[np.float64], truth: int, n_classes: int) -> None:
         """Change weights and experts by their predictions of one record."""
-        predicted = _predictions(self.experts_, record, n_classes)[:, 0]
+        predicted = self._experts.predict(record, n_classes)[:, 0]
         weights = np.where(predicted == truth, self.weights_, self.weights_ * self.beta)
         vote = np.bincount(predicted, weights, minlength=n_classes).argmax()
         weights = weights / weights.max()
@@ -144,28 +149,27 @@ class DynamicWeightedMajority(SaveableMetaClassifier):
             self._add_expert()
 
     def _add_expert(self) -> None:
-        if len(self.experts_) == self.max_experts:
-            self._keep(np.arange(len(self.experts_)) != self.weights_.argmin(), self.weights_)
-        self.experts_ = (*self.experts_, self.new_member(self._n_created))
+        if len(self.weights_) == self.max_experts:
+            self._keep(np.arange(len(self.weights_)) != self.weights_.argmin(), self.weights_)
+        member = self.new_member(self._n_created)
+        self._experts = self._experts.add(member) if len(self.weights_) else group_experts([member])
         self.weights_ = np.append(self.weights_, 1.0)
         self._n_created += 1
 
     def _keep(self, kept: NDArray[np.bool_], weights: NDArray[np.float64]) -> None:
-        self.experts_ = tuple(expert for expert, stays in zip(self.experts_, kept.tolist(), strict=True) if stays)
+        self._experts = self._experts.keep(kept)
         self.weights_ = weights[kept]
 
     def _teach(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Let all experts learn records; those that cannot learn a class are removed at its first record."""
         while len(numbers):
-            n_taught = _count_learnable(self.experts_, numbers)
+            n_taught = _count_learnable(self._experts, numbers)
             if n_taught == 0:
-                number = int(numbers[0])
-                self._keep(np.array([expert.can_learn(number) for expert in self.experts_]), self.weights_)
-                if not self.experts_:
+                self._keep(self._experts.can_learn(int(numbers[0])), self.weights_)
+                if not len(self.weights_):
                     self._add_expert()
                 continue
-            for expert in self.experts_:
-                expert.learn(records[:n_taught], numbers[:n_taught], n_classes)
+            self._experts.learn(records[:n_taught], numbers[:n_taught], n_classes)
             self.n_records_ += n_taught
             records, numbers = records[n_taught:], numbers[n_taught:]
 
@@ -173,10 +177,10 @@ class DynamicWeightedMajority(SaveableMetaClassifier):
 
     def records_proba(self, records: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the shares of the weights of the experts that predict a class."""
-        experts, weights, n_classes = self.experts_, self.weights_, len(self.classes_)
+        experts, weights, n_classes = self._experts, self.weights_, len(self.classes_)
         votes = np.zeros((len(records), n_classes))
         each = np.arange(len(records))
-        for predicted, weight in zip(_predictions(experts, records, n_classes), weights, strict=True):
+        for predicted, weight in zip(experts.predict(records, n_classes), weights, strict=True):
             votes[each, predicted] += weight
         return np.asarray(votes / votes.sum(axis=1, keepdims=True))
 
@@ -196,18 +200,13 @@ class DynamicWeightedMajority(SaveableMetaClassifier):
         arrays, _ = check_arrays(own, {"weights": ArraySpec("float64", (len(experts),), low=0.0, high=1.0)})
         if not 1 <= len(experts) <= self.max_experts:
             raise ModelFileError(f"{file.path}: has {len(experts)} experts; save the model again")
-        self.experts_, self.weights_ = experts, arrays["weights"].copy()
+        self._experts, self.weights_ = group_experts(experts), arrays["weights"].copy()
         self.n_records_ = require_metadata(own, "n_records", int, low=1, high=MAX_INT)
         self._n_created = require_metadata(own, "n_created", int, low=1, high=MAX_INT)
 
 
-def _predictions(experts: Sequence[Member], records: NDArray[np.float64], n_classes: int) -> NDArray[np.intp]:
-    """Return the predicted class numbers; shape (n_experts, n_records)."""
-    return np.array([expert.predict(records, n_classes) for expert in experts])
-
-
-def _count_learnable(experts: Sequence[Member], numbers: NDArray[np.int32]) -> int:
+def _count_learnable(experts: Experts, numbers: NDArray[np.int32]) -> int:
     """Return the number of records before the first one whose class an expert cannot learn."""
     classes = numbers.tolist()
-    unknown = [number for number in set(classes) if not all(expert.can_learn(number) for expert in experts)]
+    unknown = [number for number in set(classes) if not experts.can_learn(number).all()]
     return min((classes.index(number) for number in unknown), default=len(classes))

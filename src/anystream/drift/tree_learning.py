@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.drift.best_split import best_split
+from anystream.drift.split_search import grow_splits
 from anystream.drift.tree_nodes import Leaf, Node, Split, iterate_leaves
 from anystream.drift.window import Window
 
@@ -17,6 +17,7 @@ _LEAF_RATE = 1 / 8
 _SPLIT_RATE = 1 / 32
 _MIN_RECORDS_TO_SPLIT = 10
 _MIN_RECORDS_PER_SIDE = 3
+_MIN_GAIN = 2.0  # nats beyond the cost of describing a split
 _MIN_BENEFIT = -0.02  # of a split's hit rate over the share of the largest class
 
 
@@ -56,37 +57,35 @@ def learn_record(root: Node, settings: TreeSettings, record: NDArray[np.float64]
 
 def grow(leaf: Leaf, settings: TreeSettings) -> Node:
     """Return the leaf, or a subtree of splits whose gain exceeds their cost."""
-    root = _try_split(leaf, settings)
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, Split):
-            node.left, node.right = _grow_child(node.left, settings), _grow_child(node.right, settings)
-            pending += [node.left, node.right]
-    return root
-
-
-def _grow_child(node: Node, settings: TreeSettings) -> Node:
-    return _try_split(node, settings) if isinstance(node, Leaf) else node
-
-
-def _try_split(leaf: Leaf, settings: TreeSettings) -> Node:
-    """Return the leaf, or a split with two new leaves."""
+    if len(leaf.window) < _MIN_RECORDS_TO_SPLIT or leaf.is_pure():
+        return leaf
     records, labels, times = leaf.window.view()
-    n = len(records)
-    if n < _MIN_RECORDS_TO_SPLIT or leaf.is_pure():
-        return leaf
-    found = best_split(records, labels, _MIN_RECORDS_PER_SIDE)
-    if found is None or found.gain <= math.log(settings.n_features * (n - 1)) + 2:
-        return leaf
-    goes_left = records[:, found.feature] <= found.threshold
-    left, right = (
-        Leaf.from_window(Window(records[side], labels[side], times[side]), leaf.counts)
-        for side in (goes_left, ~goes_left)
+    found = grow_splits(
+        records,
+        labels,
+        min_side=_MIN_RECORDS_PER_SIDE,
+        min_records=_MIN_RECORDS_TO_SPLIT,
+        n_features=settings.n_features,
+        min_gain=_MIN_GAIN,
     )
-    hit_rate = (left.hit_rate * len(left.window) + right.hit_rate * len(right.window)) / n
-    newest = deque(labels[-settings.review_every :].tolist(), maxlen=settings.review_every)
-    return Split(found.feature, found.threshold, left, right, hit_rate, newest)
+    if not found.splits:
+        return leaf
+    labels_of = [labels[rows] for rows in found.rows]
+    counts = [leaf.counts, *(np.bincount(own).tolist() for own in labels_of[1:])]
+    rates = [max(each) / len(own) for each, own in zip(counts, labels_of, strict=True)]
+    nodes: dict[int, Node] = {}
+    for parent, split in reversed(found.splits.items()):  # children before parents
+        children: list[Node] = []
+        for child in (split.left, split.right):
+            if child not in nodes:
+                rows = found.rows[child]
+                nodes[child] = Leaf.from_window(Window(records[rows], labels_of[child], times[rows]), counts[parent])
+            children.append(nodes.pop(child))
+        own = labels_of[parent]
+        hit_rate = sum(rates[i] * len(labels_of[i]) for i in (split.left, split.right)) / len(own)
+        newest = deque(own[-settings.review_every :].tolist(), maxlen=settings.review_every)
+        nodes[parent] = Split(split.feature, split.threshold, children[0], children[1], hit_rate, newest)
+    return nodes[0]
 
 
 def _descend(root: Node, record: NDArray[np.float64]) -> tuple[list[Split], Leaf]:

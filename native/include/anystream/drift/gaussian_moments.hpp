@@ -42,4 +42,8 @@ void learn_moments(const MomentsRef& moments, std::span<const double> rows,
 /// one.
 void moments_proba(const MomentsView& moments, double smoothing, std::span<const double> rows, std::span<double> out);
 
+/// The first class of the highest probability for each row, into `out` (rows,).
+void predict_moments(const MomentsView& moments, double smoothing, std::span<const double> rows,
+                     std::span<std::int64_t> out);
+
 }  // namespace anystream
