@@ -31,15 +31,21 @@ METHODS = (
         "anystream.drift",
         lambda m, chunk: m.DynamicWeightedMajority(max_experts=1_000_000),
     ),
-    Method("WCEA, trees", "anystream.drift", lambda m, chunk: m.WCEA(chunk_size=chunk)),
-    Method("WCEA, NB", "anystream.drift", lambda m, chunk: m.WCEA(m.GaussianNaiveBayes(), chunk_size=chunk)),
+    Method("WCEA, trees", "anystream.drift", lambda m, chunk: m.WCEA(chunk_size=chunk, train_within=0)),
+    Method(
+        "WCEA, NB", "anystream.drift", lambda m, chunk: m.WCEA(m.GaussianNaiveBayes(), chunk_size=chunk, train_within=0)
+    ),
     Method(
         "WCEA, NB, Wang's top K",
         "anystream.drift",
-        lambda m, chunk: m.WCEA(m.GaussianNaiveBayes(), keep="best", chunk_size=chunk),
+        lambda m, chunk: m.WCEA(m.GaussianNaiveBayes(), keep="best", chunk_size=chunk, train_within=0),
     ),
-    Method("WCEA, trees, Wang's top K", "anystream.drift", lambda m, chunk: m.WCEA(keep="best", chunk_size=chunk)),
-    Method("SEA, 5 members", "anystream.drift", lambda m, chunk: m.SEAEnsemble(chunk_size=chunk)),
+    Method(
+        "WCEA, trees, Wang's top K",
+        "anystream.drift",
+        lambda m, chunk: m.WCEA(keep="best", chunk_size=chunk, train_within=0),
+    ),
+    Method("SEA, 5 members", "anystream.drift", lambda m, chunk: m.SEAEnsemble(chunk_size=chunk, train_within=0)),
     Method("SEA, Street-Kim 25", "anystream.drift", lambda m, chunk: m.SEAEnsemble.street_kim(chunk_size=chunk)),
     Method("OnlineTree2 (our reading)", "anystream.drift", lambda m, chunk: m.OnlineTree2()),
     Method("Bayes tree", "anystream.bayes_tree", lambda m, chunk: m.BayesTreeClassifier()),
@@ -47,7 +53,7 @@ METHODS = (
         "WCEA, Bayes trees",
         "anystream.bayes_tree",
         lambda m, chunk: import_module("anystream.drift").WCEA(
-            m.BayesTreeClassifier(metric=None, root_model=None), chunk_size=chunk
+            m.BayesTreeClassifier(metric=None, root_model=None), chunk_size=chunk, train_within=0
         ),
     ),
     Method("LOCUST", "anystream.subspace", lambda m, chunk: m.LocustClassifier()),

@@ -131,7 +131,7 @@ def draw_drift() -> Figure:
     quick = BayesTreeClassifier(metric=None, root_model=None)
     models = {
         "Bayes tree alone": quick,
-        "WCEA over Bayes trees": WCEA(quick, chunk_size=80),
+        "WCEA over Bayes trees": WCEA(quick, chunk_size=80, train_within=0),
         "KAOGINC": KAOGINCClassifier(),
     }
     figure, ax = pyplot.subplots(figsize=(8, 3.2), layout="constrained")

@@ -32,7 +32,7 @@ def test_any_classifier_can_be_a_member_of_a_chunk_ensemble(ensemble, member):
 def test_members_that_need_two_classes_accept_records_of_one_class(ensemble):
     X, y = np.random.default_rng(0).normal(size=(400, 2)), np.repeat([0, 1, 0, 1], 100)
     X[:, 0] += 6 * y
-    chunks = {"chunk_size": 50} if ensemble in (WCEA, SEAEnsemble) else {}
+    chunks = {"chunk_size": 50, "train_within": 0} if ensemble in (WCEA, SEAEnsemble) else {}
     model = ensemble(Perceptron(), **chunks).fit(X, y)
     assert model.predict_proba(X).shape == (400, 2)
     late = ensemble(Perceptron(), **chunks).partial_fit(X[:100], y[:100])

@@ -25,7 +25,7 @@ def test_quality_is_as_street_and_kim_define_it(data, n, k):
 
 def test_the_vote_follows_a_new_concept_after_half_the_members():
     stream = Sine(concepts=("sine1", "sine1_reversed"), drifts=(1000,), seed=1)
-    model = SEAEnsemble(capacity=5, chunk_size=100).fit(*stream.take(1000))
+    model = SEAEnsemble(capacity=5, chunk_size=100, train_within=0).fit(*stream.take(1000))
     X, y = stream.take(300, start=5000)
     scores = [model.partial_fit(*stream.take(100, start=1000 + 100 * chunk)).score(X, y) for chunk in range(4)]
     assert max(scores[:2]) < 0.5 < min(scores[2:])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from sklearn.naive_bayes import BernoulliNB
 
 from anystream import load
@@ -30,7 +31,7 @@ def learn_each(model, start, stop):
 @pytest.mark.parametrize("make", ENSEMBLES.values(), ids=ENSEMBLES)
 @pytest.mark.parametrize("train_within", [1, 7, 20])
 def test_a_chunk_learned_in_portions_gives_the_members_of_one_learned_at_once(make, train_within):
-    spread, at_once = (learn_each(model, 0, 20) for model in (make(train_within=train_within), make()))
+    spread, at_once = (learn_each(model, 0, 20) for model in (make(train_within=train_within), make(train_within=0)))
     assert spread.n_chunks_ == 1  # the first is learned at once
     assert np.array_equal(spread.predict_proba(X), at_once.predict_proba(X))
     for first in range(20, 100, 20):
@@ -48,7 +49,7 @@ def test_a_chunk_learned_in_portions_gives_the_members_of_one_learned_at_once(ma
 @given(
     name=st.sampled_from(sorted(ENSEMBLES)),
     sizes=st.lists(st.sampled_from([1, 2, 5, 19, 33]), min_size=1, max_size=12),
-    train_within=st.sampled_from([0, 1, 7, 20]),
+    train_within=st.sampled_from([None, 0, 1, 7, 20]),
 )
 def test_any_division_of_the_records_gives_the_same_ensemble(name, sizes, train_within):
     pieces, whole = (ENSEMBLES[name](train_within=train_within) for _ in range(2))
@@ -64,9 +65,12 @@ def test_any_division_of_the_records_gives_the_same_ensemble(name, sizes, train_
 
 @pytest.mark.parametrize("make", ENSEMBLES.values(), ids=ENSEMBLES)
 @pytest.mark.parametrize("by_file", [False, True], ids=["pickle", "file"])
-@pytest.mark.parametrize("stop", [20, 84])
-def test_a_model_saved_in_the_middle_of_a_chunk_learns_on_with_the_same_bits(make, by_file, stop, tmp_path):
-    model = learn_each(make(train_within=10), 0, stop)
+@pytest.mark.parametrize("stop", [20, 22, 84])
+@pytest.mark.parametrize("train_within", [None, 10])
+def test_a_model_saved_in_the_middle_of_a_chunk_learns_on_with_the_same_bits(
+    make, by_file, stop, train_within, tmp_path
+):
+    model = learn_each(make(train_within=train_within), 0, stop)
     if by_file:
         model.save(tmp_path / "model.safetensors")
         twin = load(tmp_path / "model.safetensors")
@@ -88,7 +92,7 @@ def test_fit_learns_all_chunks_at_once():
 
 def test_merging_learns_the_chunks_in_progress():
     spread = [WCEA(chunk_size=20, train_within=20).partial_fit(X[a : a + 45], y[a : a + 45]) for a in (0, 50)]
-    at_once = [WCEA(chunk_size=20).partial_fit(X[a : a + 45], y[a : a + 45]) for a in (0, 50)]
+    at_once = [WCEA(chunk_size=20, train_within=0).partial_fit(X[a : a + 45], y[a : a + 45]) for a in (0, 50)]
     assert np.array_equal(WCEA.merge(spread).predict_proba(X), WCEA.merge(at_once).predict_proba(X))
     assert [model.n_chunks_ for model in spread] == [1, 1]
 
@@ -108,15 +112,56 @@ class CountingNB(BernoulliNB):
 @pytest.mark.parametrize("make", ENSEMBLES.values(), ids=ENSEMBLES)
 def test_a_call_trains_and_evaluates_no_more_than_its_share(make):
     most = {}
-    for train_within in (0, 10):
+    for train_within in (0, 10, None):
         model, counts = make(estimator=CountingNB(), train_within=train_within), []
         for i in range(len(X)):
             before = CountingNB.n_calls
             learn_each(model, i, i + 1)
             counts.append(CountingNB.n_calls - before)
-        most[train_within] = max(counts[20:])  # the first chunk is learned at once
+        most[train_within] = max(counts[20:])  # the first chunk is learned at once with a number of records
+        if train_within is None:
+            assert max(counts) <= 2
     assert most[10] <= 2  # one fit, or one fit and the evaluation of one fold
     assert most[0] > most[10]
+
+
+@pytest.mark.parametrize("make", ENSEMBLES.values(), ids=ENSEMBLES)
+def test_by_default_each_record_takes_one_step_from_the_one_that_fills_a_chunk(make):
+    model, at_once = make(train_within=None), make(train_within=0)
+    n_steps = []
+    for first in range(0, 200, 20):
+        learn_each(at_once, first, first + 20)
+        learn_each(model, first, first + 20)
+        n_steps.append(1)
+        following = pickle.loads(pickle.dumps(model))
+        while following.n_chunks_ <= first // 20:
+            i = (first + 19 + n_steps[-1]) % 200
+            learn_each(following, i, i + 1)
+            n_steps[-1] += 1
+        assert np.array_equal(following.predict_proba(X), at_once.predict_proba(X))
+    if isinstance(model, WCEA):
+        assert n_steps == [4] + 9 * [5]  # a member, three folds, the trees before it
+    else:
+        assert n_steps[0] == 1
+        assert n_steps[-1] == 2  # a member; the trees of which one is removed
+
+
+def test_the_member_of_the_first_chunk_classifies_while_it_is_validated():
+    model = learn_each(WCEA(chunk_size=20, train_within=None), 0, 20)
+    alone = learn_each(WCEA(chunk_size=20, train_within=0), 0, 20)
+    assert (model.n_chunks_, alone.n_chunks_) == (0, 1)
+    assert_allclose(model.predict_proba(X), alone.predict_proba(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", ENSEMBLES.values(), ids=ENSEMBLES)
+@pytest.mark.parametrize("chunk_size", [1, 2, 3])
+def test_chunks_of_fewer_records_than_steps_are_learned_before_the_next_is_full(make, chunk_size):
+    model, at_once = (make(chunk_size=chunk_size, train_within=within) for within in (None, 0))
+    for i in range(40):
+        learn_each(model, i, i + 1)
+        learn_each(at_once, i, i + 1)
+        assert model.n_chunks_ >= at_once.n_chunks_ - 1
+    assert np.array_equal(model.fit(X, y).predict_proba(X), at_once.fit(X, y).predict_proba(X))
 
 
 def test_a_chunk_must_be_learned_before_the_next_is_full():

@@ -20,7 +20,7 @@ from reference.drift_ensembles import SlowWCEA
 def test_wcea_equals_its_definition(seed, capacity, folds, keep):
     stream = RandomRBF(concepts=(seed, seed + 1, seed), drifts=(90, 180), n_classes=3, seed=seed)
     X, y = stream.take(300)
-    model = WCEA(GaussianNaiveBayes(), capacity=capacity, keep=keep, chunk_size=30, folds=folds)
+    model = WCEA(GaussianNaiveBayes(), capacity=capacity, keep=keep, chunk_size=30, folds=folds, train_within=0)
     twin = SlowWCEA(lambda: new_member(GaussianNaiveBayes(), 0), 3, capacity, folds, keep)
     model.partial_fit(X[:270], y[:270], classes=[0, 1, 2])
     for start in range(0, 270, 30):
@@ -31,8 +31,8 @@ def test_wcea_equals_its_definition(seed, capacity, folds, keep):
 
 def test_the_best_members_may_leave_the_newest_out(tmp_path):
     X, y = SEA(seed=2).take(408)  # the last chunk is too small to learn much from
-    printed = WCEA(GaussianNaiveBayes(), capacity=2, keep="best", chunk_size=100).fit(X[:400], y[:400])
-    ours = WCEA(GaussianNaiveBayes(), capacity=2, chunk_size=100).fit(X[:400], y[:400])
+    printed = WCEA(GaussianNaiveBayes(), capacity=2, keep="best", chunk_size=100, train_within=0).fit(X[:400], y[:400])
+    ours = WCEA(GaussianNaiveBayes(), capacity=2, chunk_size=100, train_within=0).fit(X[:400], y[:400])
     old = printed.committee_.members
     for model in (printed, ours):
         model.set_params(chunk_size=8).partial_fit(X[400:], y[400:])
@@ -48,7 +48,7 @@ def test_the_best_members_may_leave_the_newest_out(tmp_path):
 
 def test_anytime_members_get_the_budget():
     X, y = SEA(seed=1, noise=0.1).take(600)
-    model = WCEA(BayesTreeClassifier(), chunk_size=100).fit(X, y)
+    model = WCEA(BayesTreeClassifier(), chunk_size=100, train_within=0).fit(X, y)
     active = model.committee_.active
     assert len(active) > 1
     for steps in (0, 2, 5):
@@ -94,7 +94,7 @@ def test_threads_can_classify_while_one_learns():
 
 def test_a_query_cannot_be_resumed_after_the_model_learned_a_chunk():
     X, y = SEA(seed=1).take(300)
-    model = WCEA(BayesTreeClassifier(), chunk_size=100).fit(X[:200], y[:200])
+    model = WCEA(BayesTreeClassifier(), chunk_size=100, train_within=0).fit(X[:200], y[:200])
     snapshot = model.snapshot()
     query = model.query(X[0]).refine(2)
     model.partial_fit(X[200:], y[200:])

@@ -27,9 +27,11 @@ class ChunkEnsemble(SaveableMetaClassifier, abstract=True):
     fills, a provisional member classifies; it is trained again whenever the number of records has doubled. `fit` closes
     a chunk that is at least half full, and learns it at once.
 
-    The work of a chunk consists of steps, such as training one member. They are taken while the next `train_within`
-    records arrive, and what they give is used from then on; the default 0 takes all of them at once. The first chunk is
-    learned at once in any case, since there is nothing else to answer with.
+    The work of a chunk consists of steps, such as training one member, and what they give is used after the last of
+    them. With `train_within` None one step is taken by the record that fills the chunk and one by each of those that
+    follow (more if there are more steps than records in a chunk); the member of the first chunk classifies as soon as
+    it is trained. A number of records spreads the steps over so many records after the chunk, except those of the
+    first chunk, which is learned at once; 0 learns every chunk at once.
 
     Members never change once they are trained, and everything else is replaced rather than changed. So if training a
     member fails, the model is as before the call: the records of earlier calls still wait for their chunk to fill, and
@@ -37,13 +39,16 @@ class ChunkEnsemble(SaveableMetaClassifier, abstract=True):
     """
 
     chunk_size: int
-    train_within: int
+    train_within: int | None
 
     # -- hooks: to be defined by subclasses ------------------------------------------------------------------------
 
     @abstractmethod
     def chunk_steps(self, chunk: ChunkInProgress) -> Sequence[Callable[[], Any]]:
-        """Return the steps of learning a chunk: they return results and change nothing, and do not need each other."""
+        """Return the steps of learning a chunk, of which the first trains its member.
+
+        They return results and change nothing, and do not need each other.
+        """
 
     @abstractmethod
     def use_chunk(self, chunk: ChunkInProgress) -> None:
@@ -59,7 +64,7 @@ class ChunkEnsemble(SaveableMetaClassifier, abstract=True):
         """Check the estimator and the size of chunks."""
         super().check_parameters()
         check_int("chunk_size", self.chunk_size, 1)
-        if check_int("train_within", self.train_within) > self.chunk_size:
+        if self.train_within is not None and check_int("train_within", self.train_within) > self.chunk_size:
             raise ValueError(
                 f"train_within is {self.train_within}; use at most chunk_size, {self.chunk_size}, so that a chunk is "
                 "learned before the next one is full"
@@ -90,7 +95,7 @@ class ChunkEnsemble(SaveableMetaClassifier, abstract=True):
             self._work_on_chunk()
             if self._pending.n_records >= self.chunk_size:
                 self._close_chunk(n_classes)
-        if self.n_chunks_ == 0:
+        if self.n_chunks_ == 0 and self._chunk is None:
             self._update_provisional(n_classes)
 
     def _close_chunk(self, n_classes: int) -> None:
@@ -102,12 +107,23 @@ class ChunkEnsemble(SaveableMetaClassifier, abstract=True):
         """Take the steps that are to be taken after this many pending records; at the end use the results."""
         if self._chunk is None:
             return
-        n_pending = self._pending.n_records
-        if n_pending >= self.train_within or self.n_chunks_ == 0:  # the first chunk: nothing else could answer
+        steps = self.chunk_steps(self._chunk)
+        target = self._count_steps(len(steps))
+        if target >= len(steps):
             self.finish_chunk()
             return
-        steps = self.chunk_steps(self._chunk)
-        self._chunk = self._chunk.take_steps(steps, -(-len(steps) // self.train_within) * n_pending)
+        self._chunk = self._chunk.take_steps(steps, target)
+        if self.n_chunks_ == 0:
+            self.set_provisional(self._chunk.results[0])  # better than one of fewer records
+
+    def _count_steps(self, n_steps: int) -> int:
+        """Return how many of `n_steps` steps are to be taken after this many pending records."""
+        n_pending = self._pending.n_records
+        if self.train_within is None:
+            return -(-n_steps // self.chunk_size) * (n_pending + 1)
+        if n_pending >= self.train_within or self.n_chunks_ == 0:
+            return n_steps
+        return -(-n_steps // self.train_within) * n_pending
 
     def finish_chunk(self) -> None:
         """Learn the chunk in progress, if there is one, to its end."""
@@ -165,7 +181,7 @@ class ChunkEnsemble(SaveableMetaClassifier, abstract=True):
         if sizes["pending"]:
             self._pending = self._pending.add(arrays["pending_records"], arrays["pending_numbers"])
         self._chunk = _restore_chunk(file, arrays, len(self.classes_)) if in_progress else None
-        if self._chunk is not None and sizes["pending"] >= self.train_within:
+        if self._chunk is not None and self.train_within is not None and sizes["pending"] >= self.train_within:
             raise ModelFileError(f"{file.path}: a chunk in progress should have been learned; save the model again")
         return arrays
 

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from anystream.drift.chunk_ensemble import ChunkEnsemble
 from anystream.drift.chunk_in_progress import ChunkInProgress
-from anystream.drift.ensemble_members import Member
+from anystream.drift.ensemble_members import Member, group_by_cost
 from anystream.drift.ensemble_members.file import restore_members
 from anystream.estimators.parameters import check_choice, check_int
 from anystream.estimators.saving import ModelState
@@ -36,10 +36,11 @@ class SEAEnsemble(ChunkEnsemble):
         the fewest correct predictions on that chunk, which saves a chunk of delay.
     chunk_size : int, default=100
         Records of a chunk.
-    train_within : int, default=0
-        Records over which the work of a full chunk is spread; its member is used after that many. A chunk takes
-        a few milliseconds, which a call of `learn_one` that does all of it at once waits for; at most `chunk_size`.
-        The first chunk is learned at once.
+    train_within : int, optional
+        Records over which the work of a full chunk is spread; its member is used after that many. At most `chunk_size`;
+        0 learns every chunk at once, as published. Default: the record that fills a chunk trains its member, and the
+        next one evaluates all members that are decision trees, or each one a member of another kind. So a call of
+        `learn_one` trains at most one member. With a number, the first chunk is learned at once.
     random_state : int, RandomState or None, default=0
         Seeds members whose own `random_state` or `seed` is None.
 
@@ -92,7 +93,7 @@ class SEAEnsemble(ChunkEnsemble):
         capacity: int = 5,
         rule: str = "worst",
         chunk_size: int = 100,
-        train_within: int = 0,
+        train_within: int | None = None,
         random_state: Any = 0,
     ) -> None:
         self.estimator = estimator
@@ -104,14 +105,14 @@ class SEAEnsemble(ChunkEnsemble):
 
     @classmethod
     def street_kim(cls, **changes: Any) -> SEAEnsemble:
-        """Return the algorithm as published [1]_: 25 members, replaced by quality.
+        """Return the algorithm as published [1]_: 25 members, replaced by quality, and chunks learned at once.
 
         Parameters
         ----------
         **changes
             Parameters that differ.
         """
-        published: dict[str, Any] = {"capacity": 25, "rule": "quality"}
+        published: dict[str, Any] = {"capacity": 25, "rule": "quality", "train_within": 0}
         return cls(**(published | changes))
 
     # -- learning ----------------------------------------------------------------------------------------------------
@@ -137,13 +138,17 @@ class SEAEnsemble(ChunkEnsemble):
         self.candidate_ = member
 
     def chunk_steps(self, chunk: ChunkInProgress) -> Sequence[Callable[[], Any]]:
-        """Return the steps: train a member; if the ensemble is full, let each of those that are evaluated predict."""
-        evaluated = self._evaluated_members()
-        return [partial(self._train, chunk), *(partial(m.predict, chunk.records, chunk.n_classes) for m in evaluated)]
+        """Return the steps: train a member; if the ensemble is full, let those that are evaluated predict."""
+        groups = group_by_cost(self._evaluated_members())
+        return [
+            partial(self._train, chunk),
+            *(partial(_predictions, group, chunk.records, chunk.n_classes) for group in groups),
+        ]
 
     def use_chunk(self, chunk: ChunkInProgress) -> None:
         """Add the member of the chunk, or the one of the previous chunk, by the rule."""
-        newest, predictions = chunk.results[0], np.array(chunk.results[1:])
+        newest = chunk.results[0]
+        predictions = np.concatenate(chunk.results[1:]) if len(chunk.results) > 1 else np.zeros((0, 0), dtype=np.intp)
         if self.rule == "worst":
             self.members_ = (*self.members_, newest)
             if len(predictions):
@@ -235,7 +240,7 @@ def _without(members: tuple[Member, ...], position: int) -> tuple[Member, ...]:
     return members[:position] + members[position + 1 :]
 
 
-def _predictions(members: tuple[Member, ...], records: NDArray[np.float64], n_classes: int) -> NDArray[np.intp]:
+def _predictions(members: Sequence[Member], records: NDArray[np.float64], n_classes: int) -> NDArray[np.intp]:
     """Return the predicted class numbers; shape (n_members, n_records)."""
     return np.array([member.predict(records, n_classes) for member in members])
 

@@ -19,7 +19,7 @@ from anystream.drift.chunk_in_progress import ChunkInProgress
 from anystream.drift.columns import pad_columns, stack_records
 from anystream.drift.committee import Committee
 from anystream.drift.committee_query import CommitteeQuery
-from anystream.drift.ensemble_members import Member
+from anystream.drift.ensemble_members import Member, group_by_cost
 from anystream.drift.ensemble_members.file import restore_members
 from anystream.estimators.merging import MergeableMixin
 from anystream.estimators.parameters import check_choice, check_int
@@ -44,10 +44,13 @@ class WCEA(MergeableMixin, ChunkEnsemble):
         printed in [1]_. A new member is weighted by cross-validation on less than its chunk and often seems the worst.
     chunk_size : int, default=100
         Records of a chunk. Larger chunks give better members, smaller ones follow a drift sooner.
-    train_within : int, default=0
-        Records over which the work of a full chunk is spread; its member is used after that many. A chunk takes
-        tens of milliseconds, which a call of `learn_one` that does all of it at once waits for; at most `chunk_size`.
-        The first chunk is learned at once.
+    train_within : int, optional
+        Records over which the work of a full chunk is spread; its member is used after that many. At most `chunk_size`;
+        0 learns every chunk at once, as published, which takes several milliseconds. Default: the record that fills
+        a chunk trains its member, the following ones train and evaluate a fold each, and then one evaluates all older
+        members that are decision trees, or each one a member of another kind. So a call of `learn_one` trains at most
+        one member (more if a chunk has fewer records than steps), and the weights are used after `folds` + 1 records
+        or more. With a number, the first chunk is learned at once.
     folds : int, default=5
         Folds of the cross-validation that gives the weight of the newest member, which was trained on its own chunk.
     budget : int, default=200
@@ -116,7 +119,7 @@ class WCEA(MergeableMixin, ChunkEnsemble):
         capacity: int = 12,
         keep: str = "newest",
         chunk_size: int = 100,
-        train_within: int = 0,
+        train_within: int | None = None,
         folds: int = 5,
         budget: int = 200,
         random_state: Any = 0,
@@ -156,7 +159,7 @@ class WCEA(MergeableMixin, ChunkEnsemble):
         self.committee_ = Committee((member,), np.ones(1))
 
     def chunk_steps(self, chunk: ChunkInProgress) -> Sequence[Callable[[], Any]]:
-        """Return the steps: train a member, validate it once per fold, and compute the loss of each older member."""
+        """Return the steps: train a member, validate it once per fold, and compute the losses of older members."""
         return self._member_steps(self._older_members(), chunk)
 
     def use_chunk(self, chunk: ChunkInProgress) -> None:
@@ -172,17 +175,14 @@ class WCEA(MergeableMixin, ChunkEnsemble):
         return [
             partial(self._train, chunk),
             *validation,
-            *(partial(self._mean_loss, member, chunk) for member in older),
+            *(partial(self._mean_losses, group, chunk) for group in group_by_cost(older)),
         ]
 
     def _weight_members(self, older: Sequence[Member], chunk: ChunkInProgress) -> None:
         """Use the results of the steps."""
         n_folds = self._n_folds(chunk)
-        newest, fold_losses, older_losses = (
-            chunk.results[0],
-            chunk.results[1 : 1 + n_folds],
-            chunk.results[1 + n_folds :],
-        )
+        newest, fold_losses = chunk.results[0], chunk.results[1 : 1 + n_folds]
+        older_losses = [loss for group in chunk.results[1 + n_folds :] for loss in group]
         shares = np.bincount(chunk.numbers) / len(chunk.numbers)
         random_loss = float((shares * (1 - shares) ** 2).sum())  # MSE_r
         newest_loss = sum(fold_losses) / len(chunk.numbers) if n_folds else random_loss
@@ -201,8 +201,9 @@ class WCEA(MergeableMixin, ChunkEnsemble):
         newest.fit(chunk.records, chunk.numbers, chunk.n_classes)
         return newest
 
-    def _mean_loss(self, member: Member, chunk: ChunkInProgress) -> float:
-        return float(self._losses(member, chunk.records, chunk.numbers, chunk.n_classes).mean())
+    def _mean_losses(self, members: Sequence[Member], chunk: ChunkInProgress) -> list[float]:
+        losses = (self._losses(member, chunk.records, chunk.numbers, chunk.n_classes) for member in members)
+        return [float(each.mean()) for each in losses]
 
     def _losses(
         self, member: Member, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int

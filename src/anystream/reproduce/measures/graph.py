@@ -38,8 +38,8 @@ def make_model(name: str) -> Any:
         "KAOGINC, default": lambda: KAOGINCClassifier(batch_size=LEARNED, n_jobs=1),
         "SEA": lambda: SEAEnsemble.street_kim(chunk_size=LEARNED),
         "DWM-NB": DynamicWeightedMajority,
-        "WCEA": lambda: WCEA(keep="best", chunk_size=LEARNED),
-        "WCEA-NB": lambda: WCEA(GaussianNaiveBayes(), keep="best", chunk_size=LEARNED),
+        "WCEA": lambda: WCEA(keep="best", chunk_size=LEARNED, train_within=0),
+        "WCEA-NB": lambda: WCEA(GaussianNaiveBayes(), keep="best", chunk_size=LEARNED, train_within=0),
         "OnlineTree2": OnlineTree2,
     }
     return makers[name]()
