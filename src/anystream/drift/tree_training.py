@@ -9,13 +9,15 @@ do not give the same tree, `fit` is used.
 from __future__ import annotations
 
 import copy
+import sys
 import threading
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeClassifier, _classes
+from sklearn.tree import DecisionTreeClassifier
 
+_sklearn: Any = sys.modules[DecisionTreeClassifier.__module__]
 _DEFAULTS = DecisionTreeClassifier().get_params(deep=False)
 _CHOSEN = ("criterion", "max_depth", "min_samples_leaf", "min_samples_split", "random_state")  # others as by default
 _MAX_DEPTH = int(np.iinfo(np.int32).max)
@@ -97,9 +99,9 @@ def _train_directly(
     min_leaf = estimator.min_samples_leaf
     random_state = _generator.state
     random_state.seed(estimator.random_state)
-    criterion = _classes.CRITERIA_CLF[estimator.criterion](1, n_classes)
-    splitter = _classes.DENSE_SPLITTERS["best"](criterion, n_features, min_leaf, 0.0, random_state, None)
-    builder = _classes.DepthFirstTreeBuilder(
+    criterion = _sklearn.CRITERIA_CLF[estimator.criterion](1, n_classes)
+    splitter = _sklearn.DENSE_SPLITTERS["best"](criterion, n_features, min_leaf, 0.0, random_state, None)
+    builder = _sklearn.DepthFirstTreeBuilder(
         splitter,
         max(estimator.min_samples_split, 2 * min_leaf),
         min_leaf,
@@ -107,7 +109,7 @@ def _train_directly(
         _MAX_DEPTH if estimator.max_depth is None else estimator.max_depth,
         0.0,
     )
-    tree = _classes.Tree(n_features, n_classes, 1)
+    tree = _sklearn.Tree(n_features, n_classes, 1)
     builder.build(tree, records, columns, None, None)
     return TrainedTree(tree.__getstate__()["nodes"], tree.value, np.flatnonzero(present))
 
