@@ -79,7 +79,8 @@ def grow(leaf: Leaf, settings: TreeSettings) -> Node:
         for child in (split.left, split.right):
             if child not in nodes:
                 rows = found.rows[child]
-                nodes[child] = Leaf.from_window(Window(records[rows], labels_of[child], times[rows]), counts[parent])
+                window = Window(records[rows], labels_of[child], times[rows])
+                nodes[child] = Leaf(window, counts[parent], counts[child], rates[child], rates[child])
             children.append(nodes.pop(child))
         own = labels_of[parent]
         hit_rate = sum(rates[i] * len(labels_of[i]) for i in (split.left, split.right)) / len(own)
