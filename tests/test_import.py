@@ -1,6 +1,7 @@
 """Importing anystream is quick and imports nothing that is not needed."""
 
 import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import anystream
+import anystream.runtime
 
 HEAVY = [
     "matplotlib",
@@ -44,12 +46,24 @@ def test_every_public_name_can_be_imported(name):
     assert name in dir(anystream)
 
 
-def test_the_stub_for_type_checkers_lists_the_same_names():
-    stub = ast.parse(Path(anystream.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
-    imported = {alias.name for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}
-    assert imported == set(anystream.__all__)
+@pytest.mark.parametrize("name", anystream.runtime.__all__)
+def test_every_public_name_of_the_runtime_can_be_imported(name):
+    assert getattr(anystream.runtime, name) is not None
+    assert name in dir(anystream.runtime)
 
 
-def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="module 'anystream' has no attribute 'Oracle'"):
-        _ = anystream.Oracle
+@pytest.mark.parametrize("package", [anystream, anystream.runtime])
+def test_the_stub_for_type_checkers_lists_the_same_names(package):
+    stub = ast.parse(Path(package.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imported = {
+        alias.name: node.module for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert set(imported) == set(package.__all__)
+    for name, module in imported.items():
+        assert getattr(package, name) is getattr(importlib.import_module(module), name)
+
+
+@pytest.mark.parametrize("package", [anystream, anystream.runtime])
+def test_an_unknown_name_is_an_attribute_error(package):
+    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'Oracle'"):
+        _ = package.Oracle

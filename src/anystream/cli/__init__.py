@@ -6,7 +6,7 @@ scikit-learn, rich and what needs them inside functions.
 
 from typing import NoReturn
 
-from anystream.cli import interrupts
+from anystream.cli import garbage_collection, interrupts
 
 __all__ = ["main"]
 
@@ -14,7 +14,11 @@ __all__ = ["main"]
 def main() -> NoReturn:
     """Run the program and exit; Ctrl-C ends it from here on with exit code 130, while modules are imported as well."""
     interrupts.exit_at_once()
+    garbage_collection.pause()
     from anystream.cli.app import main as run
 
     interrupts.raise_error()
-    run()
+    try:
+        run()
+    finally:
+        garbage_collection.end()

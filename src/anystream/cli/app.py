@@ -18,7 +18,7 @@ from anystream.cli.evaluate import EvaluateOptions, evaluate
 from anystream.cli.fit import FitOptions, fit
 from anystream.cli.import_forest import ImportOptions, import_forest
 from anystream.cli.inspect import inspect
-from anystream.cli.options import command_from
+from anystream.cli.options import command_from, started
 from anystream.cli.replay import replay
 from anystream.cli.reproduce import ReproduceOptions, reproduce
 from anystream.cli.serve import serve
@@ -60,11 +60,11 @@ app.command("classify")(command_from(ClassifyOptions, classify))
 app.command("evaluate")(command_from(EvaluateOptions, evaluate))
 app.command("compare")(command_from(CompareOptions, compare))
 app.command("serve")(command_from(ServeOptions, serve))
-app.command("replay")(replay)
-app.command("inspect")(inspect)
+app.command("replay")(started(replay))
+app.command("inspect")(started(inspect))
 app.command("simulate")(command_from(SimulateOptions, simulate))
 app.command("reproduce")(command_from(ReproduceOptions, reproduce))
-app.command("demo")(demo)
+app.command("demo")(started(demo))
 
 
 def _print_version(wanted: bool) -> None:

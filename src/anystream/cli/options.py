@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import wraps
 from typing import Annotated, Any, TypeVar
 
 import typer
 
+from anystream.cli import garbage_collection
 from anystream.cli.scikit_learn import import_scikit_learn
 
 OptionsT = TypeVar("OptionsT")
@@ -74,9 +76,20 @@ def command_from(options_class: type[OptionsT], run: Callable[[OptionsT], None])
     """
 
     def command(**values: Any) -> None:
-        import_scikit_learn()
         run(options_class(**values))
 
     command.__doc__ = run.__doc__
     command.__signature__ = inspect.signature(options_class, eval_str=True)  # type: ignore[attr-defined]  # Typer reads it
+    return started(command)
+
+
+def started(run: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that ends the start of the program, and then calls `run`."""
+
+    @wraps(run)
+    def command(**values: Any) -> None:
+        import_scikit_learn()
+        garbage_collection.resume()
+        run(**values)
+
     return command

@@ -3,126 +3,73 @@
 A `Source` gives records, a bounded `RecordQueue` holds them, a scheduler gives each batch its budget, a classifier
 classifies it, a `Sink` takes the answers, and everything that is safe is acknowledged to the source. Models and
 connectors are used through protocols only; this package imports neither.
+
+The names below are imported on first use, so that a command imports no simulation unless it runs one;
+``__init__.pyi`` lists them for type checkers.
 """
 
-from anystream.runtime.checkpoint import CheckpointError, CheckpointFolder
-from anystream.runtime.clock import Clock, RealClock, SimulatedClock
-from anystream.runtime.cluster_figures import ClusterFigures, Figures
-from anystream.runtime.cluster_layout import ClusterFaults, ClusterLayout
-from anystream.runtime.cluster_simulation import ClusterSimulation, Traffic, simulate_cluster
-from anystream.runtime.contracts import (
-    AnsweredRecords,
-    BrokerSource,
-    DeadLetters,
-    LabelPollResult,
-    LabelSource,
-    LateLabel,
-    PollResult,
-    Sink,
-    Source,
-)
-from anystream.runtime.delivery import BadRecordError
-from anystream.runtime.engine import Engine, Turn
-from anystream.runtime.gain_table import GainTable
-from anystream.runtime.label_matcher import LabelMatcher
-from anystream.runtime.learner import BackgroundLearner, FrozenModel, InlineLearner, Learner
-from anystream.runtime.partition_progress import PartitionProgress
-from anystream.runtime.queue import OVERFLOW_POLICIES, RecordQueue
-from anystream.runtime.recorded_answers import RecordedAnswers
-from anystream.runtime.records import Origin, Record, Records, RejectedRecord
-from anystream.runtime.replay import Replay, as_recorded, at_rate, at_times
-from anystream.runtime.run_state import RunState
-from anystream.runtime.schedulers import (
-    BatchPlan,
-    DeadlineShare,
-    FixedBudget,
-    MarginalGain,
-    Scheduler,
-    SchedulerContext,
-    SecondRound,
-    SingleRound,
-    WaitingTime,
-)
-from anystream.runtime.signals import stop_on_signals
-from anystream.runtime.simulation import (
-    MachineCost,
-    NullSink,
-    RepeatingSource,
-    SimulatedModel,
-    simulate,
-)
-from anystream.runtime.step_cost import StepCost
-from anystream.runtime.summary import Summary
-from anystream.runtime.worker_simulation import SampledRecords, WorkerSettings, simulate_worker
-from anystream.runtime.workloads import draw_arrivals, spike_rates, step_rates, workload_a, workload_b
+from __future__ import annotations
 
-__all__ = [
-    "OVERFLOW_POLICIES",
-    "AnsweredRecords",
-    "BackgroundLearner",
-    "BadRecordError",
-    "BatchPlan",
-    "BrokerSource",
-    "CheckpointError",
-    "CheckpointFolder",
-    "Clock",
-    "ClusterFaults",
-    "ClusterFigures",
-    "ClusterLayout",
-    "ClusterSimulation",
-    "DeadLetters",
-    "DeadlineShare",
-    "Engine",
-    "Figures",
-    "FixedBudget",
-    "FrozenModel",
-    "GainTable",
-    "InlineLearner",
-    "LabelMatcher",
-    "LabelPollResult",
-    "LabelSource",
-    "LateLabel",
-    "Learner",
-    "MachineCost",
-    "MarginalGain",
-    "NullSink",
-    "Origin",
-    "PartitionProgress",
-    "PollResult",
-    "RealClock",
-    "Record",
-    "RecordQueue",
-    "RecordedAnswers",
-    "Records",
-    "RejectedRecord",
-    "RepeatingSource",
-    "Replay",
-    "RunState",
-    "SampledRecords",
-    "Scheduler",
-    "SchedulerContext",
-    "SecondRound",
-    "SimulatedClock",
-    "SimulatedModel",
-    "SingleRound",
-    "Sink",
-    "Source",
-    "StepCost",
-    "Summary",
-    "Traffic",
-    "Turn",
-    "WaitingTime",
-    "WorkerSettings",
-    "as_recorded",
-    "at_rate",
-    "at_times",
-    "draw_arrivals",
-    "simulate",
-    "simulate_cluster",
-    "simulate_worker",
-    "spike_rates",
-    "step_rates",
-    "stop_on_signals",
-    "workload_a",
-    "workload_b",
-]
+from importlib import import_module
+from typing import Any
+
+_NAMES = {
+    "checkpoint": ("CheckpointError", "CheckpointFolder"),
+    "clock": ("Clock", "RealClock", "SimulatedClock"),
+    "cluster_figures": ("ClusterFigures", "Figures"),
+    "cluster_layout": ("ClusterFaults", "ClusterLayout"),
+    "cluster_simulation": ("ClusterSimulation", "Traffic", "simulate_cluster"),
+    "contracts": (
+        "AnsweredRecords",
+        "BrokerSource",
+        "DeadLetters",
+        "LabelPollResult",
+        "LabelSource",
+        "LateLabel",
+        "PollResult",
+        "Sink",
+        "Source",
+    ),
+    "delivery": ("BadRecordError",),
+    "engine": ("Engine", "Turn"),
+    "gain_table": ("GainTable",),
+    "label_matcher": ("LabelMatcher",),
+    "learner": ("BackgroundLearner", "FrozenModel", "InlineLearner", "Learner"),
+    "partition_progress": ("PartitionProgress",),
+    "queue": ("OVERFLOW_POLICIES", "RecordQueue"),
+    "recorded_answers": ("RecordedAnswers",),
+    "records": ("Origin", "Record", "Records", "RejectedRecord"),
+    "replay": ("Replay", "as_recorded", "at_rate", "at_times"),
+    "run_state": ("RunState",),
+    "schedulers": (
+        "BatchPlan",
+        "DeadlineShare",
+        "FixedBudget",
+        "MarginalGain",
+        "Scheduler",
+        "SchedulerContext",
+        "SecondRound",
+        "SingleRound",
+        "WaitingTime",
+    ),
+    "signals": ("stop_on_signals",),
+    "simulation": ("MachineCost", "NullSink", "RepeatingSource", "SimulatedModel", "simulate"),
+    "step_cost": ("StepCost",),
+    "summary": ("Summary",),
+    "worker_simulation": ("SampledRecords", "WorkerSettings", "simulate_worker"),
+    "workloads": ("draw_arrivals", "spike_rates", "step_rates", "workload_a", "workload_b"),
+}
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
+__all__ = list(_MODULES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'anystream.runtime' has no attribute {name!r}")
+    value = getattr(import_module(f"anystream.runtime.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
