@@ -60,6 +60,29 @@ def test_damaged_and_truncated_data_are_errors_that_name_the_file(tmp_path, enco
             read_all(ByteInput(path))
 
 
+def test_a_pipe_with_a_descriptor_above_those_of_select_is_read():
+    resource = pytest.importorskip("resource")
+    fcntl = pytest.importorskip("fcntl")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 4096:
+        pytest.skip("the system allows no such descriptor")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 4096), hard))
+    try:
+        read_end, write_end = os.pipe()
+        found = ByteInput(f"/dev/fd/{read_end}")
+        low, found._descriptor = found._descriptor, fcntl.fcntl(read_end, fcntl.F_DUPFD, 2000)
+        os.close(low)
+        os.close(read_end)
+        assert found.read() is None
+        os.write(write_end, b"a,b\n1,2\n")
+        os.close(write_end)
+        found.wait(1.0)
+        assert (found.read(), found.read()) == (b"a,b\n1,2\n", b"")
+        found.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 @given(cut=st.integers(0, 60))
 def test_a_pipe_that_stops_within_the_first_bytes_is_decoded_like_a_file(cut):
     data = gzip.compress(b"a,b\n1,2\n")

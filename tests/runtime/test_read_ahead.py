@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from anystream.connectors.csv_file import CsvSource
+from anystream.connectors.json_lines import JsonLinesSource
 from anystream.connectors.schema import Column, Schema
 from anystream.runtime.contracts import PollResult
 from anystream.runtime.read_ahead import ReadAhead
@@ -117,6 +118,25 @@ def test_the_position_is_that_of_polled_records(ahead):
     assert (source.offset, source.fingerprint(), source.done) == (5, {"bytes": 5}, False)
     source.close()
     assert (source.offset, source.done) == (5, False)
+
+
+@pytest.mark.parametrize(("max_records", "n_records"), [(10_000, 30_000), (7, 100)])
+def test_absent_columns_are_counted_for_the_records_that_were_polled(tmp_path, ahead, max_records, n_records):
+    (tmp_path / "records.jsonl").write_text('{"x": 1.5}\n' * 50_000)
+    source = JsonLinesSource(tmp_path / "records.jsonl", Schema((Column("x"), Column("y"))))
+    reader = ahead(source)
+    assert reader.absent == {"x": 0, "y": 0}
+    n = 0
+    while n < n_records:
+        n += len(poll_some(reader, max_records))
+        assert reader.absent == {"y": n}
+    wait_until(lambda: source.absent["y"] > n)
+    reader.close()
+    assert reader.absent == {"y": n}
+
+
+def test_a_source_that_counts_no_absent_columns_has_none(ahead):
+    assert not hasattr(ahead(CountingSource(10)), "absent")
 
 
 def test_an_error_is_raised_in_place_of_the_records_that_could_not_be_read(ahead):

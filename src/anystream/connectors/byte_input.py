@@ -6,7 +6,7 @@ import bz2
 import codecs
 import lzma
 import os
-import select
+import selectors
 import stat
 import sys
 import zlib
@@ -21,6 +21,7 @@ _COMPRESSED_CHUNK = 2**14  # of compressed data, which may become a thousand tim
 _MAGIC_BYTES = 8  # bytes by which a kind of data is recognised
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _TABLE_MAGIC = {b"PAR1": "Parquet", b"ARROW1": "Arrow"}
+_Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)  # the other takes no number above 1,023
 _ARCHIVE_MAGIC = {b"PK\x03\x04": "a zip archive or a spreadsheet"}
 
 
@@ -102,7 +103,7 @@ class ByteInput:
     def wait(self, seconds: float) -> None:
         """Return when there is more to read, and after `seconds` at the latest."""
         if not self._ended and not self.is_file:
-            select.select([self._descriptor], [], [], seconds)
+            self._is_ready(seconds)
 
     def rewind(self, position: int) -> None:
         """Continue from a position; only a file can do that, and one that is compressed is decoded from its start."""
@@ -125,9 +126,15 @@ class ByteInput:
             os.close(self._descriptor)
             self._owned = False
 
+    def _is_ready(self, seconds: float) -> bool:
+        """Whether there is something to read, or the end, within `seconds`; of any descriptor, not only small ones."""
+        with _Selector() as selector:
+            selector.register(self._descriptor, selectors.EVENT_READ)
+            return bool(selector.select(seconds))
+
     def _read_chunk(self) -> bytes | None:
         while not self._ended:
-            if not self.is_file and not select.select([self._descriptor], [], [], 0)[0]:
+            if not self.is_file and not self._is_ready(0.0):
                 return None
             chunk = os.read(self._descriptor, _COMPRESSED_CHUNK if self._decoders else _CHUNK)
             self.n_read += len(chunk)

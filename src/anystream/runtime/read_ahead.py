@@ -21,6 +21,7 @@ class _Position(NamedTuple):
     offset: int
     done: bool
     fingerprint: dict[str, Any]
+    absent: dict[str, int] | None
 
 
 class _Part(NamedTuple):
@@ -86,6 +87,15 @@ class ReadAhead(SourceWrapper):
     def fingerprint(self) -> dict[str, Any]:
         """Return the fingerprint of what was read up to the end of the last part that was polled."""
         return self._source.fingerprint() if self._position is None else self._position.fingerprint
+
+    @property
+    def absent(self) -> dict[str, int]:
+        """Columns that no record had, and how many records were polled; only of a source that counts them."""
+        found = self._source_absent() if self._position is None else self._position.absent
+        if found is None:
+            raise AttributeError("absent")
+        n_left = 0 if self._left is None else len(self._left.records)
+        return {name: n - n_left for name, n in found.items()}
 
     def seek(self, offset: int, fingerprint: dict[str, Any] | None = None) -> None:
         """Continue from `offset`; what was read ahead is forgotten."""
@@ -154,7 +164,11 @@ class ReadAhead(SourceWrapper):
         return not self._stopping and threading.main_thread().is_alive()
 
     def _locate(self) -> _Position:
-        return _Position(self._source.offset, self._source.done, self._source.fingerprint())
+        source = self._source
+        return _Position(source.offset, source.done, source.fingerprint(), self._source_absent())
+
+    def _source_absent(self) -> dict[str, int] | None:
+        return getattr(self._source, "absent", None)
 
 
 def _first_offset(result: PollResult) -> int:
