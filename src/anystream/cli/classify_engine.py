@@ -145,7 +145,8 @@ def _open_records(run: ClassifyRun, clock: Clock) -> Source:
             value_format=options.value_format or "json",
             give_up_after_s=run.give_up_after_s,
         )
-    source = open_source(options.input_path, run.schema, options.input_format, options.delimiter)
+    hashed = run.checkpoint is not None  # else no later run continues this one
+    source = open_source(options.input_path, run.schema, options.input_format, options.delimiter, hashed=hashed)
     if options.rate is not None:
         return Replay(source, at_rate(options.rate), clock)
     if options.speed is not None:

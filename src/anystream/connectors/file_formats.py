@@ -113,13 +113,17 @@ def open_source(
     delimiter: str | None = None,
     *,
     rename: Mapping[str, str] | None = None,
+    hashed: bool = True,
 ) -> Source:
-    """Return a source of records; its format is recognised by its content and its name."""
+    """Return a source of records; its format is recognised by its content and its name.
+
+    Without `hashed`, a text has no fingerprint by which a later run could recognise it.
+    """
     if chosen == "arrow" or (path != "-" and _is_arrow(path, chosen)):
         from anystream.connectors.arrow import ArrowSource
 
         return ArrowSource(path, schema)
-    reader = LineReader(path)
+    reader = LineReader(path, hashed=hashed)
     if _choose_text_format(reader, path, chosen) == "jsonl":
         return JsonLinesSource(reader, schema, rename=rename)
     return CsvSource(reader, schema, delimiter=delimiter, rename=rename)

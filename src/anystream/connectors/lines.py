@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from anystream import _native
 from anystream.connectors.byte_input import ByteInput
 from anystream.connectors.prefix_hash import PrefixHash
 
@@ -103,9 +104,13 @@ class LineReader:
         A file, or standard input.
     max_line_bytes : int, default=1_000_000
         Maximum number of bytes in a line; the rest of a longer one is skipped without being held in memory.
+    hashed : bool, default=True
+        Whether to hash everything that is read, so that a later run can recognise the input by its fingerprint.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES, hashed: bool = True
+    ) -> None:
         self._input = ByteInput(path)
         self.name = self._input.name
         self.max_line_bytes = max_line_bytes
@@ -118,7 +123,7 @@ class LineReader:
         self._tail_bytes = 0  # length of that line so far, also where only its beginning is held
         self._skipping = False  # whether the tail is too long, so that only its beginning is held
         self._number = 1
-        self._prefix = PrefixHash(self.name)
+        self._prefix = PrefixHash(self.name, hashed=hashed)
 
     @property
     def offset(self) -> int:
@@ -279,16 +284,13 @@ class LineReader:
     def _split_chunk(self, chunk: bytes) -> None:
         line_end = self._line_end or b"\n"
         text = self._tail + chunk
-        content = np.frombuffer(text, dtype=np.uint8)
-        ends = np.flatnonzero(content == line_end[0]).astype(np.int64, copy=False)
-        starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else ends
-        if self._skipping or (len(ends) and (ends - starts).max() > self.max_line_bytes):
+        used = text.rfind(line_end) + 1
+        starts, ends = np.empty((2, text.count(line_end)), dtype=np.int64)
+        if self._skipping or _native.find_lines(text, line_end.decode(), starts, ends) > self.max_line_bytes:
             self._split_long(chunk, line_end)
             return
-        if len(ends):
-            used = int(ends[-1]) + 1
-            has_return = (ends > starts) & (content[ends - 1] == ord("\r"))
-            self._add(LineBlock(text, starts, ends - has_return, self._tail_offset, self._number))
+        if used:
+            self._add(LineBlock(text, starts, ends, self._tail_offset, self._number))
             self._tail_offset += used
             text = text[used:]
         self._tail, self._tail_bytes = text, len(text)

@@ -12,7 +12,7 @@ from anystream.anytime.answer import Answer
 from anystream.anytime.errors import RecordError
 from anystream.runtime.acknowledgement import Acknowledgement
 from anystream.runtime.contracts import AnsweredRecords, DeadLetters, Sink
-from anystream.runtime.records import Records, RejectedRecord
+from anystream.runtime.records import Records, RejectedRecord, is_given
 from anystream.runtime.summary import Summary
 
 _FLUSH_S = 0.05  # time between two flushes while the engine is busy; an idle engine flushes at once
@@ -68,7 +68,7 @@ class Delivery:
         If the sink refuses the batch, it is halved until the records at fault are found; they are rejected.
         """
         waited_s, late = now - records.arrival, now > records.deadline
-        unknown = records.unknown != None  # noqa: E711  compared element by element
+        unknown = is_given(records.unknown)
         try:
             self._sink.write(
                 AnsweredRecords(
@@ -207,7 +207,7 @@ class Delivery:
         summary.confident += int(np.count_nonzero(answer.confident))
         summary.unreached += len(records) - int(np.count_nonzero(answer.reached))
         summary.add_waits(waited_s)
-        has_label = records.label != None  # noqa: E711  compared element by element
+        has_label = is_given(records.label)
         if has_label.any():
             right = has_label & (records.label == answer.labels)
             summary.judged += int(np.count_nonzero(has_label))

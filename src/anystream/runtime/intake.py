@@ -15,7 +15,7 @@ from anystream.runtime.delivery import Delivery
 from anystream.runtime.learner import Learner
 from anystream.runtime.queue import RecordQueue
 from anystream.runtime.record_checks import RecordChecks
-from anystream.runtime.records import Records
+from anystream.runtime.records import Records, is_given
 from anystream.runtime.summary import Summary
 
 _MAX_POLL = 10_000  # maximum number of records taken at a time
@@ -229,4 +229,4 @@ class Intake:
 
 
 def _count_labelled(records: Records) -> int:
-    return int(np.count_nonzero(records.label != None))  # noqa: E711  compared element by element
+    return int(np.count_nonzero(is_given(records.label)))

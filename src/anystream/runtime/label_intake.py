@@ -13,7 +13,7 @@ from anystream.runtime.delivery import Delivery
 from anystream.runtime.label_matcher import LabelMatcher
 from anystream.runtime.learner import Learner
 from anystream.runtime.record_checks import RecordChecks
-from anystream.runtime.records import Records, RejectedRecord
+from anystream.runtime.records import Records, RejectedRecord, is_given
 from anystream.runtime.summary import Summary
 
 _MAX_LABELS = 1024  # maximum number of labels taken at a time: a turn should be short
@@ -79,7 +79,7 @@ class LabelIntake:
         if not self._learner.learns:
             return
         if self._source is None:
-            labelled = records.label != None  # noqa: E711  compared element by element
+            labelled = is_given(records.label)
             self._submit(records.take(labelled))
             return
         first, min_portion = 0, min(_MIN_PORTION, self._matcher.capacity)
@@ -135,7 +135,7 @@ class LabelIntake:
 
     def _match_records(self, records: Records) -> None:
         labelled, evicted = self._matcher.match_records(records)
-        with_own_label = int(np.count_nonzero(records.label != None))  # noqa: E711  compared element by element
+        with_own_label = int(np.count_nonzero(is_given(records.label)))
         from_source = len(labelled) - with_own_label
         self._unmatched_in_a_row = 0 if from_source else self._unmatched_in_a_row + len(records)
         self._summary.labels_matched += from_source

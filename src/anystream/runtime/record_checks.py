@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from anystream.anytime.feature_values import MAX_VALUE
 from anystream.model_file.label_json import MAX_CHARACTERS
-from anystream.runtime.records import Records, RejectedRecord, show_value
+from anystream.runtime.records import Records, RejectedRecord, is_given, show_value
 
 MAX_TEXT = 1000
 """Default of the maximum number of characters in a key or label."""
@@ -152,9 +152,9 @@ def _split_off_errors(
     """Return the records whose value in a column has no error, and the others with the error."""
     if column.dtype.kind in "iu":
         return records, []
-    values = column.tolist()
-    if values.count(None) == len(values):  # no labels at all
+    if not is_given(column).any():  # no labels at all
         return records, []
+    values = column.tolist()
     errors = {row: error for row, value in enumerate(values) if (error := find_error(value)) is not None}
     if not errors:
         return records, []

@@ -193,7 +193,10 @@ class Records:
         unknown: Mapping[int, str] | None = None,
         kept: Sequence[tuple[Any, ...]] | None = None,
     ) -> Self:
-        """Make records; without `offset` they are numbered from 0, without `key` the offset is the key."""
+        """Make records; without `offset` they are numbered from 0, without `key` the offset is the key.
+
+        Without `label`, `unknown` or `kept`, that column of None can be replaced, but not written to.
+        """
         rows = np.ascontiguousarray(features, dtype=np.float64)
         if rows.ndim != 2:
             raise ValueError(f"features have the shape {rows.shape}; give a matrix with one row per record")
@@ -206,10 +209,10 @@ class Records:
             line=np.zeros(n, dtype=np.int64) if line is None else np.asarray(line, dtype=np.int64),
             arrival=np.full(n, np.nan) if arrival is None else np.asarray(arrival, dtype=np.float64),
             deadline=np.full(n, np.nan) if deadline is None else np.asarray(deadline, dtype=np.float64),
-            label=np.full(n, None, dtype=object) if label is None else _as_objects(label),
+            label=_no_objects(n) if label is None else _as_objects(label),
             sequence=np.full(n, -1, dtype=np.int64),
-            unknown=np.full(n, None, dtype=object),
-            kept=np.full(n, None, dtype=object) if kept is None else _as_objects(kept),
+            unknown=np.full(n, None, dtype=object) if unknown else _no_objects(n),
+            kept=_no_objects(n) if kept is None else _as_objects(kept),
         )
         for row, reason in (unknown or {}).items():
             records.unknown[row] = reason
@@ -268,6 +271,14 @@ class Records:
 
 
 _COLUMNS = tuple(field.name for field in fields(Records))
+_NO_OBJECT = np.full(1, None, dtype=object)
+
+
+def is_given(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which values of a column of objects are not None."""
+    if column.strides == (0,) and len(column):  # one value for all records
+        return np.full(len(column), column[0] is not None)
+    return np.asarray(column != None)  # noqa: E711  compared element by element
 
 
 def _as_keys(keys: ArrayLike) -> NDArray[Any]:
@@ -278,6 +289,11 @@ def _as_keys(keys: ArrayLike) -> NDArray[Any]:
             return _as_objects(given)
         given = np.asarray(given, dtype=np.int64)
     return given if given.dtype.kind in "iuO" else _as_objects(given)
+
+
+def _no_objects(n: int) -> NDArray[Any]:
+    """Return a column of None, which takes no memory and cannot be written to."""
+    return np.broadcast_to(_NO_OBJECT, n)
 
 
 def _as_objects(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
