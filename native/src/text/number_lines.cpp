@@ -1,6 +1,5 @@
 #include "anystream/text/number_lines.hpp"
 
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string_view>
@@ -26,13 +25,13 @@ constexpr std::size_t kMaxLine = 1 << 16;  // Python's parser has a limit for ce
         value = std::numeric_limits<double>::quiet_NaN();
         return at;
     }
-    const char* first = at;
-    const bool negative = *first == '-';
-    if (negative || *first == '+') ++first;
+    const bool negative = *at == '-';
+    const char* first = at + (negative | (*at == '+'));
     const bool plain = first < end && (is_digit(*first) || (*first == '.' && first + 1 < end && is_digit(first[1])));
     if (!plain) return nullptr;
-    at = read_decimal(negative ? first - 1 : first, end, value);
-    if (at == nullptr || !(std::abs(value) < kExactLimit)) return nullptr;
+    at = read_decimal(first, end, value);
+    if (at == nullptr || !(value < kExactLimit)) return nullptr;
+    value = with_sign(value, negative);
     while (at < end && is_space(*at, delimiter)) ++at;
     return at == end || *at == delimiter ? at : nullptr;
 }
