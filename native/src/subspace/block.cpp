@@ -149,7 +149,7 @@ std::size_t Block::max_bytes(std::size_t points, std::size_t dimensions, std::si
     const std::size_t words = (points + 63) / 64 + slots, stride = std::bit_ceil(std::max<std::size_t>(slots, 4));
     const std::size_t lists = (dimensions - categorical) * ranges + categorical * kMaxRanges;
     return lists * (words * 8 + (1 + stride) * 2 + 12) + ranges * round_up(dimensions, kLimitBlock) * 4 +
-           dimensions * 10 + stride * 12;
+           dimensions * 16 + stride * 12;
 }
 
 }  // namespace anystream::subspace

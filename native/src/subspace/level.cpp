@@ -273,7 +273,7 @@ std::size_t Level::max_bytes(const LevelShape& shape, std::size_t dimensions, st
     const std::size_t per_list = words * 8 + (1 + stride) * 2 + 4;
     const std::size_t per_point = dimensions * 4 + round_up(dimensions, kCodeBlock) + 16;
     return lists * per_list + stride * words * 8 + shape.capacity * per_point +
-           shape.ranges * round_up(dimensions, kLimitBlock) * 4 + dimensions * 18 + stride * 20 + classes * 4;
+           shape.ranges * round_up(dimensions, kLimitBlock) * 4 + dimensions * 24 + stride * 20 + classes * 4;
 }
 
 }  // namespace anystream::subspace

@@ -12,10 +12,14 @@ Lists::Lists(std::size_t capacity, std::size_t slots, bool class_bits)
 
 void Lists::lay_out(const Ranges& ranges) {
     first_.resize(ranges.dimensions() + 1);
+    split_.clear();
+    split_.reserve(ranges.dimensions());
     std::uint32_t lists = 0;
     for (std::size_t j = 0; j < ranges.dimensions(); ++j) {
         first_[j] = lists;
-        if (ranges.ranges(j) > 1) lists += static_cast<std::uint32_t>(ranges.ranges(j));
+        if (ranges.ranges(j) == 1) continue;
+        split_.push_back(static_cast<std::uint32_t>(j));
+        lists += static_cast<std::uint32_t>(ranges.ranges(j));
     }
     first_.back() = lists;
     bits_.assign(lists * words_, 0);
@@ -26,43 +30,55 @@ void Lists::lay_out(const Ranges& ranges) {
 }
 
 void Lists::add(std::size_t point, const std::uint8_t* code, std::size_t slot) noexcept {
-    const std::size_t word = point / 64;
+    const std::size_t words = words_, stride = class_stride_;
     const std::uint64_t bit = std::uint64_t{1} << (point % 64);
-    if (has_class_bits_) class_bits_[slot * words_ + word] |= bit;
-    for (std::size_t j = 0; j + 1 < first_.size(); ++j) {
-        if (code[j] == kMissing || first_[j + 1] == first_[j]) continue;
-        const std::size_t list = first_[j] + code[j];
-        bits_[list * words_ + word] |= bit;
-        ++count_[list];
-        ++class_count_[list * class_stride_ + slot];
+    const std::uint32_t* const first = first_.data();
+    std::uint64_t* const bits = bits_.data() + point / 64;
+    std::uint16_t *const count = count_.data(), *const class_count = class_count_.data() + slot;
+    if (has_class_bits_) class_bits_[slot * words + point / 64] |= bit;
+    for (const std::uint32_t j : split_) {
+        if (code[j] == kMissing) continue;
+        const std::size_t list = first[j] + code[j];
+        bits[list * words] |= bit;
+        ++count[list];
+        ++class_count[list * stride];
     }
 }
 
 void Lists::replace(std::size_t point, const std::uint8_t* old_code, std::size_t old_slot, const std::uint8_t* code,
                     std::size_t slot) noexcept {
-    const std::size_t word = point / 64;
+    const std::size_t words = words_, stride = class_stride_;
     const std::uint64_t bit = std::uint64_t{1} << (point % 64);
-    class_bits_[old_slot * words_ + word] &= ~bit;
-    class_bits_[slot * words_ + word] |= bit;
-    for (std::size_t j = 0; j + 1 < first_.size(); ++j) {
-        if ((code[j] == old_code[j] && slot == old_slot) || first_[j + 1] == first_[j]) continue;
+    const std::uint32_t* const first = first_.data();
+    std::uint64_t* const bits = bits_.data() + point / 64;
+    std::uint16_t *const count = count_.data(), *const class_count = class_count_.data();
+    class_bits_[old_slot * words + point / 64] &= ~bit;
+    class_bits_[slot * words + point / 64] |= bit;
+    for (const std::uint32_t j : split_) {
+        if (code[j] == old_code[j]) {
+            if (slot == old_slot || code[j] == kMissing) continue;
+            std::uint16_t* const of_slot = class_count + (first[j] + code[j]) * stride;
+            --of_slot[old_slot];
+            ++of_slot[slot];
+            continue;
+        }
         if (old_code[j] != kMissing) {
-            const std::size_t list = first_[j] + old_code[j];
-            bits_[list * words_ + word] &= ~bit;
-            --count_[list];
-            --class_count_[list * class_stride_ + old_slot];
+            const std::size_t list = first[j] + old_code[j];
+            bits[list * words] &= ~bit;
+            --count[list];
+            --class_count[list * stride + old_slot];
         }
         if (code[j] != kMissing) {
-            const std::size_t list = first_[j] + code[j];
-            bits_[list * words_ + word] |= bit;
-            ++count_[list];
-            ++class_count_[list * class_stride_ + slot];
+            const std::size_t list = first[j] + code[j];
+            bits[list * words] |= bit;
+            ++count[list];
+            ++class_count[list * stride + slot];
         }
     }
 }
 
 std::size_t Lists::own_bytes() const noexcept {
-    return first_.capacity() * sizeof(std::uint32_t) +
+    return (first_.capacity() + split_.capacity()) * sizeof(std::uint32_t) +
            (bits_.capacity() + class_bits_.capacity()) * sizeof(std::uint64_t) +
            (count_.capacity() + class_count_.capacity()) * sizeof(std::uint16_t) + weights.own_bytes();
 }

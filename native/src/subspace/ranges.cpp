@@ -60,22 +60,32 @@ void sort_keys(std::span<std::uint32_t> keys, std::vector<std::uint32_t>& scratc
 
 /// Past the run of keys equal to the one at `from`.
 std::size_t run_end(std::span<const std::uint32_t> sorted, std::size_t from) noexcept {
-    std::size_t i = from + 1;
-    while (i < sorted.size() && sorted[i] == sorted[from]) ++i;
-    return i;
+    const std::uint32_t key = sorted[from];
+    std::size_t step = 1;
+    while (from + step < sorted.size() && sorted[from + step] == key) step *= 2;
+    const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(std::min(from + step, sorted.size()));
+    const auto first = sorted.begin() + static_cast<std::ptrdiff_t>(from + step / 2);
+    return static_cast<std::size_t>(std::upper_bound(first, last, key) - sorted.begin());
 }
 
 std::vector<float> cut_equi_depth(std::span<const std::uint32_t> sorted, std::size_t ranges) {
     std::vector<float> limits;
     std::size_t i = 0;
     for (std::size_t left = ranges; i < sorted.size(); --left) {
+        if (left == 1) break;  // the last range takes the rest
         const double target = static_cast<double>(sorted.size() - i) / static_cast<double>(left);
-        std::size_t end = run_end(sorted, i);
+        // Whole runs that end at most `target` keys after i bring the range nearer to it, each of them.
+        const std::size_t within = i + static_cast<std::size_t>(target);
+        const auto begin = sorted.begin() + static_cast<std::ptrdiff_t>(i);
+        std::size_t end = static_cast<std::size_t>(
+            std::lower_bound(begin, sorted.begin() + static_cast<std::ptrdiff_t>(within), sorted[within]) -
+            sorted.begin());
+        if (end == i) end = run_end(sorted, i);
         while (end < sorted.size()) {
             const std::size_t next = run_end(sorted, end);
             const double now = std::abs(static_cast<double>(end - i) - target);
             const double then = std::abs(static_cast<double>(next - i) - target);
-            if (left > 1 && then >= now) break;
+            if (then >= now) break;
             end = next;
         }
         if (end < sorted.size()) limits.push_back(value_of(sorted[end - 1]));
@@ -104,11 +114,7 @@ std::vector<float> choose_categories(std::span<const std::uint32_t> sorted, std:
 }  // namespace
 
 void to_floats(const double* x, std::size_t dimensions, float* out) noexcept {
-    constexpr double kMax = std::numeric_limits<float>::max();
-    for (std::size_t j = 0; j < dimensions; ++j) {
-        const double clamped = x[j] > kMax ? kMax : x[j] < -kMax ? -kMax : x[j];  // NaN stays
-        out[j] = static_cast<float>(clamped) + 0.0F;                              // one zero only
-    }
+    kernels().floats(x, dimensions, out);
     for (std::size_t j = dimensions; j < round_up(dimensions, kLimitBlock); ++j)
         out[j] = std::numeric_limits<float>::quiet_NaN();
 }
@@ -117,6 +123,7 @@ Ranges::Ranges(std::size_t dimensions, std::size_t max_ranges, std::vector<std::
     : dimensions_(dimensions),
       max_ranges_(max_ranges),
       limits_((max_ranges - 1) * float_stride(), kInfinity),
+      limit_rows_(float_stride() / kLimitBlock, 0),
       ranges_(dimensions, 1),
       categorical_(std::move(categorical)),
       category_place_(dimensions, -1),
@@ -129,7 +136,7 @@ Ranges::Ranges(std::size_t dimensions, std::size_t max_ranges, std::vector<std::
 }
 
 void Ranges::encode(const float* x, std::uint8_t* code) const noexcept {
-    kernels().codes(x, limits_.data(), max_ranges_ - 1, float_stride(), code);
+    kernels().codes(x, limits_.data(), limit_rows_.data(), float_stride(), code);
     for (std::size_t place = 0; place < categorical_.size(); ++place) {
         const std::size_t j = categorical_[place];
         if (x[j] != x[j]) continue;
@@ -148,40 +155,46 @@ void Ranges::set(std::size_t j, std::span<const float> cuts) {
             limits_[r * float_stride() + j] = r < cuts.size() ? cuts[r] : kInfinity;
     }
     ranges_[j] = static_cast<std::uint16_t>(cuts.size() + 1);
+    const std::size_t block = j / kLimitBlock, end = std::min(dimensions_, (block + 1) * kLimitBlock);
+    std::size_t rows = 0;
+    for (std::size_t k = block * kLimitBlock; k < end; ++k)
+        if (!is_categorical(k)) rows = std::max<std::size_t>(rows, ranges_[k] - 1U);
+    limit_rows_[block] = static_cast<std::uint8_t>(rows);
 }
 
 void Ranges::fit(std::span<const float> values) {
-    constexpr std::size_t kTogether = 16;  // columns of a cache line
+    constexpr std::size_t kTogether = 16;  // columns that are read together
+    const std::size_t rows = dimensions_ == 0 ? 0 : values.size() / dimensions_;
+    std::vector<float> lowest(dimensions_, kInfinity), highest(dimensions_, -kInfinity);
+    std::vector<std::int32_t> inner(dimensions_, 0);
+    kernels().extremes(values.data(), rows, dimensions_, lowest.data(), highest.data());
+    kernels().inner(values.data(), rows, dimensions_, lowest.data(), highest.data(), inner.data());
+    std::vector<std::size_t> sorted;  // columns of more than two values
+    for (std::size_t j = 0; j < dimensions_; ++j) {
+        if (inner[j] != 0 || is_categorical(j)) {
+            sorted.push_back(j);
+        } else if (lowest[j] < highest[j]) {
+            set(j, std::vector{lowest[j] + 0.0F});
+        } else {
+            set(j, {});
+        }
+    }
     std::array<std::vector<std::uint32_t>, kTogether> keys;
     std::vector<std::uint32_t> scratch;
-    for (std::size_t first = 0; first < dimensions_; first += kTogether) {
-        const std::size_t columns = std::min(kTogether, dimensions_ - first);
+    for (std::size_t first = 0; first < sorted.size(); first += kTogether) {
+        const std::size_t columns = std::min(kTogether, sorted.size() - first);
         for (std::size_t k = 0; k < columns; ++k) keys[k].clear();
-        for (std::size_t row = first; row < values.size(); row += dimensions_)
+        for (std::size_t row = 0; row < values.size(); row += dimensions_)
             for (std::size_t k = 0; k < columns; ++k)
-                if (const float value = values[row + k]; value == value) keys[k].push_back(key_of(value));
-        for (std::size_t k = 0; k < columns; ++k) fit_one(first + k, keys[k], scratch);
+                if (const float value = values[row + sorted[first + k]]; value == value)
+                    keys[k].push_back(key_of(value));
+        for (std::size_t k = 0; k < columns; ++k) fit_sorted(sorted[first + k], keys[k], scratch);
     }
 }
 
-void Ranges::fit_one(std::size_t j, std::vector<std::uint32_t>& keys, std::vector<std::uint32_t>& scratch) {
-    if (is_categorical(j)) {
-        sort_keys(keys, scratch);
-        set(j, choose_categories(keys, kMaxRanges - 1));
-        return;
-    }
-    std::uint32_t lowest = ~0U, highest = 0;
-    for (const std::uint32_t key : keys) lowest = std::min(lowest, key), highest = std::max(highest, key);
-    std::size_t between = 0;
-    for (const std::uint32_t key : keys) between += key != lowest && key != highest;
-    if (between > 0) {
-        sort_keys(keys, scratch);
-        set(j, cut_equi_depth(keys, max_ranges_));
-    } else if (lowest < highest) {
-        set(j, std::vector{value_of(lowest)});  // two values: nothing to sort
-    } else {
-        set(j, {});
-    }
+void Ranges::fit_sorted(std::size_t j, std::vector<std::uint32_t>& keys, std::vector<std::uint32_t>& scratch) {
+    sort_keys(keys, scratch);
+    set(j, is_categorical(j) ? choose_categories(keys, kMaxRanges - 1) : cut_equi_depth(keys, max_ranges_));
 }
 
 std::vector<float> Ranges::cuts(std::size_t j) const {
@@ -192,8 +205,9 @@ std::vector<float> Ranges::cuts(std::size_t j) const {
 }
 
 std::size_t Ranges::own_bytes() const noexcept {
-    std::size_t bytes = limits_.capacity() * sizeof(float) + ranges_.capacity() * sizeof(std::uint16_t) +
-                        category_place_.capacity() * sizeof(std::int32_t) + unrelated_.capacity();
+    std::size_t bytes = limits_.capacity() * sizeof(float) + limit_rows_.capacity() +
+                        ranges_.capacity() * sizeof(std::uint16_t) + category_place_.capacity() * sizeof(std::int32_t) +
+                        unrelated_.capacity();
     for (const auto& table : categories_) bytes += table.capacity() * sizeof(float);
     return bytes;
 }

@@ -31,7 +31,15 @@ struct Kernels {
     std::size_t (*distances)(const CodesView& codes, const std::uint64_t* points, std::size_t words, std::size_t first,
                              std::size_t max_points, std::uint32_t* place, std::uint32_t* distance);
     /// code[j] = number of limits below x[j], kMissing for NaN. limits is (rows, size); size a multiple of kLimitBlock.
-    void (*codes)(const float* x, const float* limits, std::size_t rows, std::size_t size, std::uint8_t* code);
+    /// rows[b] of them count for block b of kLimitBlock columns: the others are +inf.
+    void (*codes)(const float* x, const float* limits, const std::uint8_t* rows, std::size_t size, std::uint8_t* code);
+    /// out[j] = x[j] as a float: beyond its range the largest one, and one zero only. NaN stays.
+    void (*floats)(const double* x, std::size_t size, float* out);
+    /// The smallest and the largest value of each column of (rows, columns), those before included. NaN is left out.
+    void (*extremes)(const float* values, std::size_t rows, std::size_t columns, float* lowest, float* highest);
+    /// inner[j] != 0 if column j has a value strictly between its lowest and its highest one.
+    void (*inner)(const float* values, std::size_t rows, std::size_t columns, const float* lowest, const float* highest,
+                  std::int32_t* inner);
 };
 
 const Kernels& kernels();

@@ -106,6 +106,7 @@ class Lists {
     std::size_t class_stride_ = 0;
     bool has_class_bits_ = false;
     std::vector<std::uint32_t> first_;  // (dimensions + 1,)
+    std::vector<std::uint32_t> split_;  // the dimensions that have lists
     std::vector<std::uint64_t> bits_;
     std::vector<std::uint64_t> class_bits_;
     std::vector<std::uint16_t> count_;

@@ -62,11 +62,12 @@ class Ranges {
     [[nodiscard]] std::size_t own_bytes() const noexcept;
 
   private:
-    void fit_one(std::size_t j, std::vector<std::uint32_t>& keys, std::vector<std::uint32_t>& scratch);
+    void fit_sorted(std::size_t j, std::vector<std::uint32_t>& keys, std::vector<std::uint32_t>& scratch);
 
     std::size_t dimensions_ = 0;
     std::size_t max_ranges_ = 0;
     std::vector<float> limits_;                   // (max_ranges - 1, float_stride), unused ones +inf
+    std::vector<std::uint8_t> limit_rows_;        // (float_stride / kLimitBlock,) rows in use for each block of columns
     std::vector<std::uint16_t> ranges_;           // (dimensions,)
     std::vector<std::uint32_t> categorical_;      // the categorical dimensions
     std::vector<std::int32_t> category_place_;    // (dimensions,) place in categorical_, or -1
