@@ -8,6 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.table import machine
 from brokers.outside import OUTSIDE, make_training_table
 from brokers.program import finish, finish_timed, fork, start
 from brokers.servers import SERVERS, UnavailableError
@@ -130,7 +131,8 @@ def measure(name, folder):
 
 def main():
     print(
-        f"us of CPU per record, and records/s of one core; {N_RECORDS} records of 3 features, 10 steps, start included"
+        f"us of CPU per record, and records/s of one core; {N_RECORDS} records of 3 features, 10 steps, start included; "
+        f"{machine()}"
     )
     print(f"{'broker':8} {'client alone':>24} {'anystream':>24}")
     for name in sys.argv[1:] or list(SERVERS):

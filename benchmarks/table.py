@@ -15,19 +15,22 @@ from anystream import _native
 
 
 def machine() -> str:
-    """Return the processor, the number of cores and the versions that a measurement was made with."""
+    """Return the processor, the cores, the instruction set in use and the versions that a measurement was made with.
+
+    The instruction set is the one that ANYSTREAM_ISA forces, or else the best one of the processor.
+    """
     model = next(
         (line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")),
         platform.processor() or platform.machine(),
     )
     return (
-        f"{model}, {os.cpu_count()} cores, {_native.isa}; Python {platform.python_version()}, "
+        f"{model}, {os.cpu_count()} cores, instruction set {_native.isa}; Python {platform.python_version()}, "
         f"numpy {np.__version__}, scikit-learn {sklearn.__version__}"
     )
 
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]], notes: Sequence[str] = ()) -> None:
-    """Print a table as Markdown that is also readable in a terminal."""
+    """Print a table as Markdown that is also readable in a terminal; below it the notes, and `machine()` in any case."""
     cells = [[str(cell) for cell in row] for row in rows]
     widths = [max(len(line[column]) for line in [list(header), *cells]) for column in range(len(header))]
 
@@ -37,7 +40,7 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[objec
     print(f"\n## {title}\n\n{line(list(header))}\n|{'|'.join('-' * (width + 2) for width in widths)}|")
     for row in cells:
         print(line(row))
-    for note in notes:
+    for note in notes if any(machine() in note for note in notes) else [*notes, machine()]:
         print(f"- {note}")
     sys.stdout.flush()
 

@@ -22,6 +22,7 @@ from anystream.runtime import (
     Traffic,
     WorkerSettings,
 )
+from benchmarks.table import machine
 
 WORKERS = (8, 12, 14, 16, 24, 32, 64, 128)
 MAX_STEPS = 200
@@ -50,7 +51,10 @@ def main():
     )
     layouts = [ClusterLayout.draw(n, faults, seed=options.seed) for n in WORKERS]
     figures = simulate_clusters(simulation, layouts)
-    print(f"digits, 10 s at 10,000,000 records/s, within 50 ms, seed {options.seed}; {simulation.cost}; {faults}")
+    print(
+        f"digits, 10 s at 10,000,000 records/s, within 50 ms, seed {options.seed}; {simulation.cost}; {faults}; "
+        f"{machine()}"
+    )
     print(
         "| workers | busiest at budget 0 | on time | steps | p99 waiting | accuracy | on time, one lost | recovery | accuracy after it |"
     )

@@ -11,6 +11,7 @@ from anystream.bayes_tree import BayesTreeClassifier
 from anystream.connectors.generated import GeneratedSource
 from anystream.runtime import Engine, FixedBudget, NullSink
 from anystream.streams import SEA
+from benchmarks.table import machine
 
 
 def main() -> None:
@@ -31,6 +32,7 @@ def main() -> None:
             rate = turn.summary.answered / (time.perf_counter() - began)
             print(f"{turn.summary.answered:>12,} records  {peak_mb:8.1f} MB peak  {rate:>10,.0f}/s")
 
+    print(machine())
     engine.watch(watch)
     engine.run()
 
