@@ -19,9 +19,12 @@ def check_feature_values(records: NDArray[np.float64]) -> NDArray[np.float64]:
     ...
     ValueError: a feature is -1e+200, beyond 1e+100; rescale the data or mark the value as missing (NaN)
     """
-    beyond = records[np.abs(records) > MAX_VALUE]
-    if beyond.size == 0:
+    # Without an array of magnitudes: the extremes, NaN left out.
+    if records.size == 0 or not (
+        np.fmax.reduce(records, axis=None) > MAX_VALUE or np.fmin.reduce(records, axis=None) < -MAX_VALUE
+    ):
         return records
+    beyond = records[np.abs(records) > MAX_VALUE]
     if np.isinf(beyond).any():
         raise ValueError("a record holds an infinite value; use NaN for a missing one")
     raise ValueError(
