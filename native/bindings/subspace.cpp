@@ -64,20 +64,22 @@ LevelsArguments levels_arguments(const LevelsSettings& s) {
 // -- blocks ---------------------------------------------------------------------------------------------------------
 
 BlocksSettings blocks_settings(std::int64_t block_size, std::int64_t n_ranges, double decay, std::int64_t max_blocks,
-                               std::int64_t max_bytes, std::uint64_t seed, std::vector<std::uint32_t> categorical) {
+                               std::int64_t build_within, std::int64_t max_bytes, std::uint64_t seed,
+                               std::vector<std::uint32_t> categorical) {
     BlocksSettings settings;
     settings.block_size = checked_size("block_size", block_size, 2, static_cast<std::int64_t>(kMaxPoints));
     settings.ranges = checked_size("n_ranges", n_ranges, 2, static_cast<std::int64_t>(kMaxRanges));
     settings.decay = checked_number("decay", decay, 0.0, 1000.0);
     settings.max_blocks = checked_size("max_blocks", max_blocks, 1, kMaxCount);
+    settings.build_within = checked_size("build_within", build_within, 0, kMaxCount);
     if (max_bytes >= 0) settings.max_bytes = static_cast<std::size_t>(max_bytes);
     settings.seed = seed;
     settings.categorical = std::move(categorical);
     return settings;
 }
 
-using BlocksArguments = std::tuple<std::int64_t, std::int64_t, double, std::int64_t, std::int64_t, std::uint64_t,
-                                   std::vector<std::uint32_t>>;
+using BlocksArguments = std::tuple<std::int64_t, std::int64_t, double, std::int64_t, std::int64_t, std::int64_t,
+                                   std::uint64_t, std::vector<std::uint32_t>>;
 
 BlocksArguments blocks_arguments(const BlocksSettings& s) {
     const auto number_of = [](std::size_t value) { return static_cast<std::int64_t>(value); };
@@ -86,6 +88,7 @@ BlocksArguments blocks_arguments(const BlocksSettings& s) {
             number_of(s.ranges),
             s.decay,
             number_of(s.max_blocks),
+            number_of(s.build_within),
             bounded ? number_of(s.max_bytes) : -1,
             s.seed,
             s.categorical};
@@ -163,8 +166,8 @@ void bind_levels(nb::module_& m) {
 
 void bind_blocks(nb::module_& m) {
     nb::class_<BlocksSettings>(m, "LocustBlocksSettings", "How blocks store points.")
-        .def(nb::new_(&blocks_settings), "block_size"_a, "n_ranges"_a, "decay"_a, "max_blocks"_a, "max_bytes"_a,
-             "seed"_a, "categorical"_a);
+        .def(nb::new_(&blocks_settings), "block_size"_a, "n_ranges"_a, "decay"_a, "max_blocks"_a, "build_within"_a,
+             "max_bytes"_a, "seed"_a, "categorical"_a);
     nb::class_<BlockSampling>(m, "LocustBlockSampling",
                               "How samples are drawn and vote, and when a query is exhausted.")
         .def(nb::new_(&block_sampling), "power"_a, "adaptive"_a, "significance"_a, "min_points"_a, "dominant"_a,
@@ -174,6 +177,15 @@ void bind_blocks(nb::module_& m) {
                                                "Blocks of points. Many threads may classify while one learns.");
     bind_making(bound, &blocks_settings, &blocks_arguments, &check_settings<BlocksSettings>);
     bind_add_features(bound);
+    bound.def(
+        "finish_building",
+        [](BlocksHandle& h) {
+            if (h.share()->is_building()) h.change([](Blocks& model) { model.finish_building(); });
+        },
+        "End the building of a block at once.");
+    bound.def_prop_ro(
+        "is_building", [](const BlocksHandle& h) { return h.share()->is_building(); },
+        "Whether a block is being built.");
     bound.def_prop_ro(
         "block_sizes",
         [](const BlocksHandle& h) {

@@ -401,7 +401,7 @@ class LocustLevels:
 class LocustBlocksSettings:
     """How blocks store points."""
 
-    def __init__(self, block_size: int, n_ranges: int, decay: float, max_blocks: int, max_bytes: int, seed: int, categorical: Sequence[int]) -> None: ...
+    def __init__(self, block_size: int, n_ranges: int, decay: float, max_blocks: int, build_within: int, max_bytes: int, seed: int, categorical: Sequence[int]) -> None: ...
 
 class LocustBlockSampling:
     """How samples are drawn and vote, and when a query is exhausted."""
@@ -503,6 +503,13 @@ class LocustBlocks:
 
     def add_features(self, dimensions: int, categorical: Sequence[int]) -> None:
         """Add features that are missing in all points so far."""
+
+    def finish_building(self) -> None:
+        """End the building of a block at once."""
+
+    @property
+    def is_building(self) -> bool:
+        """Whether a block is being built."""
 
     @property
     def block_sizes(self) -> list[int]:

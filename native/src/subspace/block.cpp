@@ -7,58 +7,47 @@
 namespace anystream::subspace {
 
 void Block::count_classes(std::span<const std::int32_t> point_class) {
-    std::vector<std::int32_t> sorted(point_class.begin(), point_class.end());
-    std::sort(sorted.begin(), sorted.end());
-    for (const std::int32_t c : sorted) {
-        if (present_.empty() || present_.back() != c) {
-            present_.push_back(c);
-            class_size_.push_back(0);
+    const std::int32_t highest = point_class.empty() ? -1 : *std::max_element(point_class.begin(), point_class.end());
+    const auto append = [&](std::int32_t c, std::uint32_t size) {
+        present_.push_back(c);
+        class_size_.push_back(size);
+    };
+    if (static_cast<std::size_t>(highest + 1) <= point_class.size()) {
+        std::vector<std::uint32_t> sizes(static_cast<std::size_t>(highest + 1), 0);
+        for (const std::int32_t c : point_class) ++sizes[static_cast<std::size_t>(c)];
+        for (std::size_t c = 0; c < sizes.size(); ++c)
+            if (sizes[c] > 0) append(static_cast<std::int32_t>(c), sizes[c]);
+    } else {
+        std::vector<std::int32_t> sorted(point_class.begin(), point_class.end());
+        std::sort(sorted.begin(), sorted.end());
+        for (const std::int32_t c : sorted) {
+            if (present_.empty() || present_.back() != c) append(c, 0);
+            ++class_size_.back();
         }
-        ++class_size_.back();
     }
     first_word_.assign(1, 0);
     for (const std::uint32_t size : class_size_) first_word_.push_back(first_word_.back() + (size + 63) / 64);
 }
 
-Block::Block(std::span<const float> values, std::span<const std::int32_t> point_class, std::size_t dimensions,
-             std::size_t ranges, const std::vector<std::uint32_t>& categorical)
-    : size_(point_class.size()), ranges_(dimensions, ranges, categorical) {
+Block::Block(std::span<const std::int32_t> point_class, Ranges ranges)
+    : size_(point_class.size()), ranges_(std::move(ranges)) {
     count_classes(point_class);
-    ranges_.fit(values);
-    std::vector<float> row(ranges_.float_stride(), std::numeric_limits<float>::quiet_NaN());
-    std::vector<std::uint8_t> code(ranges_.code_stride(), kMissing), codes(size_ * dimensions);
-    for (std::size_t p = 0; p < size_; ++p) {
-        std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(p * dimensions), dimensions, row.begin());
-        ranges_.encode(row.data(), code.data());
-        std::copy_n(code.begin(), dimensions, codes.begin() + static_cast<std::ptrdiff_t>(p * dimensions));
-    }
-    find_middles(values, codes);
-    place(codes, point_class);
 }
 
 Block::Block(Ranges ranges, std::vector<float> middles, std::span<const std::uint8_t> codes,
              std::span<const std::int32_t> point_class)
     : size_(point_class.size()), ranges_(std::move(ranges)), middles_(std::move(middles)) {
     count_classes(point_class);
-    place(codes, point_class);
+    std::vector<std::size_t> next = lay_out();
+    for (std::size_t p = 0; p < size_; ++p) {
+        const std::size_t slot = this->slot(point_class[p]);
+        lists_.add(next[slot]++, codes.data() + p * ranges_.dimensions(), slot);
+    }
+    find_gini();
 }
 
-void Block::find_middles(std::span<const float> values, std::span<const std::uint8_t> codes) {
-    const std::size_t dimensions = ranges_.dimensions();
-    for (std::size_t j = 0; j < dimensions; ++j) {
-        std::vector<double> sum(ranges_.ranges(j), 0.0), count(ranges_.ranges(j), 0.0);
-        for (std::size_t p = 0; p < size_; ++p) {
-            const std::uint8_t code = codes[p * dimensions + j];
-            if (code == kMissing) continue;
-            sum[code] += values[p * dimensions + j];
-            count[code] += 1.0;
-        }
-        for (std::size_t r = 0; r < sum.size(); ++r) {
-            const bool rare = ranges_.is_categorical(j) && r + 1 == sum.size();
-            middles_.push_back(count[r] == 0.0 || rare ? std::numeric_limits<float>::quiet_NaN()
-                                                       : static_cast<float>(sum[r] / count[r]));
-        }
-    }
+std::size_t Block::slot(std::int32_t c) const noexcept {
+    return static_cast<std::size_t>(std::lower_bound(present_.begin(), present_.end(), c) - present_.begin());
 }
 
 std::vector<float> Block::remembered_values() const {
@@ -73,22 +62,20 @@ std::vector<float> Block::remembered_values() const {
     return values;
 }
 
-void Block::place(std::span<const std::uint8_t> codes, std::span<const std::int32_t> point_class) {
-    const std::size_t slots = present_.size(), dimensions = ranges_.dimensions();
-    lists_ = Lists(std::size_t{64} * first_word_.back(), slots, false);
+std::vector<std::size_t> Block::lay_out() {
+    lists_ = Lists(std::size_t{64} * first_word_.back(), present_.size(), false);
     lists_.lay_out(ranges_);
-    std::vector<std::size_t> next(slots);
-    for (std::size_t s = 0; s < slots; ++s) next[s] = std::size_t{64} * first_word_[s];
-    for (std::size_t p = 0; p < size_; ++p) {
-        const auto found = std::lower_bound(present_.begin(), present_.end(), point_class[p]);
-        const auto slot = static_cast<std::size_t>(found - present_.begin());
-        lists_.add(next[slot]++, codes.data() + p * dimensions, slot);
-    }
+    std::vector<std::size_t> first(present_.size());
+    for (std::size_t s = 0; s < first.size(); ++s) first[s] = std::size_t{64} * first_word_[s];
+    return first;
+}
+
+void Block::find_gini() {
     gini_.assign(lists_.lists(), 0.0F);
     for (std::size_t list = 0; list < gini_.size(); ++list) {
         if (lists_.count(list) == 0) continue;
         double sum = 0.0, squares = 0.0;
-        for (std::size_t slot = 0; slot < slots; ++slot) {
+        for (std::size_t slot = 0; slot < present_.size(); ++slot) {
             const double presence = lists_.class_count(list)[slot] / prior(slot);
             sum += presence;
             squares += presence * presence;

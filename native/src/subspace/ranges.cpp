@@ -68,8 +68,8 @@ std::size_t run_end(std::span<const std::uint32_t> sorted, std::size_t from) noe
     return static_cast<std::size_t>(std::upper_bound(first, last, key) - sorted.begin());
 }
 
-std::vector<float> cut_equi_depth(std::span<const std::uint32_t> sorted, std::size_t ranges) {
-    std::vector<float> limits;
+void cut_equi_depth(std::span<const std::uint32_t> sorted, std::size_t ranges, std::vector<float>& limits) {
+    limits.clear();
     std::size_t i = 0;
     for (std::size_t left = ranges; i < sorted.size(); --left) {
         if (left == 1) break;  // the last range takes the rest
@@ -91,7 +91,6 @@ std::vector<float> cut_equi_depth(std::span<const std::uint32_t> sorted, std::si
         if (end < sorted.size()) limits.push_back(value_of(sorted[end - 1]));
         i = end;
     }
-    return limits;
 }
 
 std::vector<float> choose_categories(std::span<const std::uint32_t> sorted, std::size_t max_ranges) {
@@ -180,7 +179,7 @@ void Ranges::fit(std::span<const float> values) {
         }
     }
     std::array<std::vector<std::uint32_t>, kTogether> keys;
-    std::vector<std::uint32_t> scratch;
+    ColumnScratch scratch;
     for (std::size_t first = 0; first < sorted.size(); first += kTogether) {
         const std::size_t columns = std::min(kTogether, sorted.size() - first);
         for (std::size_t k = 0; k < columns; ++k) keys[k].clear();
@@ -188,13 +187,27 @@ void Ranges::fit(std::span<const float> values) {
             for (std::size_t k = 0; k < columns; ++k)
                 if (const float value = values[row + sorted[first + k]]; value == value)
                     keys[k].push_back(key_of(value));
-        for (std::size_t k = 0; k < columns; ++k) fit_sorted(sorted[first + k], keys[k], scratch);
+        for (std::size_t k = 0; k < columns; ++k) fit_keys(sorted[first + k], keys[k], scratch);
     }
 }
 
-void Ranges::fit_sorted(std::size_t j, std::vector<std::uint32_t>& keys, std::vector<std::uint32_t>& scratch) {
-    sort_keys(keys, scratch);
-    set(j, is_categorical(j) ? choose_categories(keys, kMaxRanges - 1) : cut_equi_depth(keys, max_ranges_));
+void Ranges::fit_column(std::size_t j, std::span<const float> values, ColumnScratch& scratch) {
+    scratch.keys.clear();
+    for (std::size_t at = j; at < values.size(); at += dimensions_)
+        if (values[at] == values[at]) scratch.keys.push_back(key_of(values[at]));
+    std::vector<std::uint32_t> keys = std::move(scratch.keys);
+    fit_keys(j, keys, scratch);
+    keys.clear();
+    scratch.keys = std::move(keys);
+}
+
+void Ranges::fit_keys(std::size_t j, std::vector<std::uint32_t>& keys, ColumnScratch& scratch) {
+    if (keys.empty()) return set(j, {});
+    sort_keys(keys, scratch.sorted);
+    scratch.sorted.clear();
+    if (is_categorical(j)) return set(j, choose_categories(keys, kMaxRanges - 1));
+    cut_equi_depth(keys, max_ranges_, scratch.cuts);
+    set(j, scratch.cuts);
 }
 
 std::vector<float> Ranges::cuts(std::size_t j) const {

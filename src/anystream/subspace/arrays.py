@@ -25,7 +25,9 @@ BLOCK_ARRAYS = {
     "cut_end": ArraySpec("int64", ("blocks", "d"), low=0, high="cuts"),
     "open_value": ArraySpec("float32", ("open", "d")),
     "open_class": ArraySpec("int32", ("open",), low=0, high="classes-1"),
-    "state": ArraySpec("int64", (4,), low=0),
+    "full_value": ArraySpec("float32", ("full", "d")),
+    "full_class": ArraySpec("int32", ("full",), low=0, high="classes-1"),
+    "state": ArraySpec("int64", (5,), low=0),
     "first_seen": ArraySpec("int64", ("classes",), low=0),
 }
-"""Ranges of the blocks, the range of each point, and the block that is being filled."""
+"""Ranges of the blocks, the range of each point, the block being filled, and a full block that is being built."""

@@ -36,8 +36,8 @@ class BlockLocustClassifier(LocustBase):
     The points of a block are stored in inverted lists by range and class. A step is one subspace sample (Figure 1 of
     [1]_): features are drawn with a bias towards lists of skewed classes until the class that dominates the points in
     the record's ranges does so significantly (Eq. 6), and that class gets a vote. Use `LocustClassifier` in practice;
-    this class is for comparison. `LocustClassifier.paper` sets the three parameters that the paper prints and whose
-    defaults here differ, because they are more accurate: `bias`, `failed` and `empty`.
+    this class is for comparison. `LocustClassifier.paper` sets the parameters that the paper prints and whose defaults
+    here differ: `bias`, `failed` and `empty`, because they are more accurate, and `build_within`.
 
     Parameters
     ----------
@@ -69,6 +69,10 @@ class BlockLocustClassifier(LocustBase):
         When a new block is started, each older one is evicted with probability ``1 - 2 ** -decay``; lambda in [1]_.
     max_blocks : int, default=10
         Maximum number of blocks; q in [1]_. Beyond it the stalest one is evicted.
+    build_within : int, default=256
+        Number of records over which the building of a block is spread, at most a sixteenth of its points: each of them
+        takes a step, and the block is used after the last. So no call of `learn_one` does all of it. 0: at once, as
+        published. `fit` ends with everything built.
     categorical : sequence of int or str, optional
         Columns whose values are categories, coded as whole numbers. Each of the 253 most frequent is a range.
     max_samples : int, default=100
@@ -104,11 +108,12 @@ class BlockLocustClassifier(LocustBase):
     Notes
     -----
     Departures from [1]_ and choices that it leaves open: the block that is being filled is sampled from a sixteenth of
-    its size on (the first block at once), with the points that it had when their number last doubled. The samples of a
-    record cycle through the blocks, the newest first, so that any number of them is spread evenly. Features are drawn
-    without replacement; one whose range holds no point of the block has no gini index and is not drawn. By default the
-    bias depends on the number of the sample rather than on the total number, which is unknown when a deadline ends the
-    work. In a block of one class Eq. 6 is 0/0: its samples fail.
+    its size on (the first block at once), with the points that it had when their number last doubled; it is used when
+    its building ends, up to `build_within` records later. The samples of a record cycle through the blocks, the newest
+    first, so that any number of them is spread evenly. Features are drawn without replacement; one whose range holds no
+    point of the block has no gini index and is not drawn. By default the bias depends on the number of the sample
+    rather than on the total number, which is unknown when a deadline ends the work. In a block of one class Eq. 6 is
+    0/0: its samples fail.
 
     References
     ----------
@@ -143,6 +148,7 @@ class BlockLocustClassifier(LocustBase):
         empty: str = "skip",
         decay: float = 0.2,
         max_blocks: int = 10,
+        build_within: int = 256,
         categorical: Sequence[Hashable] | None = None,
         max_samples: int = 100,
         confidence: float | None = None,
@@ -163,6 +169,7 @@ class BlockLocustClassifier(LocustBase):
         self.empty = empty
         self.decay = decay
         self.max_blocks = max_blocks
+        self.build_within = build_within
         self.categorical = categorical
         self.max_samples = max_samples
         self.confidence = confidence
@@ -172,6 +179,11 @@ class BlockLocustClassifier(LocustBase):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    def learn_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
+        """Learn points in the native model, for `fit`: end with everything built."""
+        super().learn_records(records, numbers, n_classes)
+        self.model_.finish_building()
+
     def model_settings(self) -> Any:
         """Return the native settings for learning."""
         return _native.LocustBlocksSettings(
@@ -179,6 +191,7 @@ class BlockLocustClassifier(LocustBase):
             n_ranges=check_int("n_ranges", self.n_ranges, 2),
             decay=check_float("decay", self.decay),
             max_blocks=check_int("max_blocks", self.max_blocks, 1),
+            build_within=check_int("build_within", self.build_within),
             max_bytes=-1 if self.max_bytes is None else check_int("max_bytes", self.max_bytes),
             seed=self.seed_,
             categorical=self.categorical_columns(),

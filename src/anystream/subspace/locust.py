@@ -186,12 +186,19 @@ class LocustClassifier(LocustBase):
         """Return LOCUST as published [1]_: blocks of 20,000 points, the gini index, plain votes, decay by block.
 
         The bias follows the number of samples that the budget allows, failed samples vote, and a sample ends without a
-        vote when no point is left (Figure 1 of [1]_). Probabilities are shares of votes, not calibrated.
+        vote when no point is left (Figure 1 of [1]_). A block is built, and used, in the call that learns its last
+        record. Probabilities are shares of votes, not calibrated.
 
         Parameters
         ----------
         **changes
             Parameters of `BlockLocustClassifier` to change.
         """
-        published: dict[str, Any] = {"bias": "planned", "failed": "vote", "empty": "end", "calibrate": False}
+        published: dict[str, Any] = {
+            "bias": "planned",
+            "failed": "vote",
+            "empty": "end",
+            "build_within": 0,
+            "calibrate": False,
+        }
         return BlockLocustClassifier(**(published | changes))

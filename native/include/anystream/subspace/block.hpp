@@ -20,9 +20,6 @@ namespace anystream::subspace {
 /// Const members may run on any number of threads; other members may not run concurrently with any.
 class Block {
   public:
-    /// Rows of floats (dimensions wide) and their classes; ranges are found from them.
-    Block(std::span<const float> values, std::span<const std::int32_t> point_class, std::size_t dimensions,
-          std::size_t ranges, const std::vector<std::uint32_t>& categorical);
     /// Rows of codes (dimensions wide) in known ranges with known middles.
     Block(Ranges ranges, std::vector<float> middles, std::span<const std::uint8_t> codes,
           std::span<const std::int32_t> point_class);
@@ -57,9 +54,15 @@ class Block {
                                                std::size_t ranges, std::size_t categorical);
 
   private:
-    void find_middles(std::span<const float> values, std::span<const std::uint8_t> codes);
+    friend class BlockBuilding;
+
+    /// Without points so far: only the classes are known.
+    Block(std::span<const std::int32_t> point_class, Ranges ranges);
+    [[nodiscard]] std::size_t slot(std::int32_t c) const noexcept;
     void count_classes(std::span<const std::int32_t> point_class);
-    void place(std::span<const std::uint8_t> codes, std::span<const std::int32_t> point_class);
+    /// Empty lists for the ranges; returns the first place of each class.
+    [[nodiscard]] std::vector<std::size_t> lay_out();
+    void find_gini();
 
     std::size_t size_;
     Ranges ranges_;

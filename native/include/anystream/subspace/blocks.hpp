@@ -1,7 +1,9 @@
 // The published LOCUST: the blocks that are kept, and the one that is being filled.
 //
 // A block is used from a sixteenth of its size on (the first one at once) and is rebuilt whenever its
-// points have doubled, so at least half of its points can be found. When a block is first used, each older block
+// points have doubled, so about half of its points can be found. Building takes steps, one with each record that is
+// learned, up to `build_within`; the block is used when its building ends. It ends before the next one starts, except
+// that a block that is full is built anew at once. When a block is first used, each older block
 // is dropped with probability 1 - 2^-lambda: block t is there at time t_c with probability 2^(lambda (t - t_c)), which
 // is what Eq. 10 adds up. (The paper prints 2^-lambda as the probability of being dropped; with that Eq. 10 would not
 // hold.)
@@ -10,11 +12,12 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "anystream/column.hpp"
-#include "anystream/subspace/block.hpp"
+#include "anystream/subspace/block_building.hpp"
 
 namespace anystream::subspace {
 
@@ -23,6 +26,7 @@ struct BlocksSettings {
     std::size_t ranges = 10;          // Phi
     double decay = 0.2;               // lambda
     std::size_t max_blocks = 10;      // q
+    std::size_t build_within = 256;   // records; at most a sixteenth of the points, 0 and 1: at once
     std::uint64_t seed = 0;
     std::size_t max_bytes = std::numeric_limits<std::size_t>::max();
     std::vector<std::uint32_t> categorical;
@@ -47,13 +51,16 @@ class Blocks {
     [[nodiscard]] std::int64_t seen() const noexcept { return seen_; }
 
     // -- learning --------------------------------------------------------------------------------------------------
-    /// Whether learning these points builds no block, so that `reserve` suffices.
+    /// Whether learning these points neither starts nor ends a building, so that `reserve` suffices.
     [[nodiscard]] bool learns_in_place(std::span<const double> values, std::span<const std::int32_t> labels,
                                        std::size_t classes) const noexcept;
     /// Allocates what declaring the classes and learning the points can need; if this throws, nothing has changed that
     /// can be observed.
     void reserve(std::span<const double> values, std::span<const std::int32_t> labels, std::size_t classes);
     void learn(std::span<const double> values, std::span<const std::int32_t> labels);
+    /// Ends a building at once.
+    void finish_building();
+    [[nodiscard]] bool is_building() const noexcept { return building_.has_value(); }
     void declare_classes(std::size_t classes);
     void add_features(std::size_t dimensions, std::vector<std::uint32_t> categorical);
     /// Blocks of equal age become one: their points, as exactly as the blocks store them, thinned evenly to one block's
@@ -72,8 +79,11 @@ class Blocks {
         Column<std::int64_t> cut_end;      // (blocks, dimensions)
         Column<float> open_value;          // (open points, dimensions)
         Column<std::int32_t> open_class;   // (open points,)
-        Column<std::int64_t> state;        // (4,): seen, begun blocks, points of the open block built, in use?
-        Column<std::int64_t> first_seen;   // (classes,)
+        Column<float> full_value;          // (points of the full block that is being built, dimensions)
+        Column<std::int32_t> full_class;   // (points of the full block that is being built,)
+        Column<std::int64_t> state;       // (5,): seen, begun blocks, points of the open block built, in use?, steps of
+                                          // the present building or 0
+        Column<std::int64_t> first_seen;  // (classes,)
 
         [[nodiscard]] NamedColumns columns() {
             return {{"code", &code},
@@ -84,6 +94,8 @@ class Blocks {
                     {"cut_end", &cut_end},
                     {"open_value", &open_value},
                     {"open_class", &open_class},
+                    {"full_value", &full_value},
+                    {"full_class", &full_class},
                     {"state", &state},
                     {"first_seen", &first_seen}};
         }
@@ -96,7 +108,13 @@ class Blocks {
 
   private:
     [[nodiscard]] std::size_t blocks_that_fit(std::size_t dimensions, std::size_t classes) const;
-    void build_open_block();
+    void start_building();
+    void step_building();
+    void publish(std::shared_ptr<const Block> block);
+    [[nodiscard]] std::size_t steps_for(std::size_t points) const noexcept;
+    /// The points of the present building, and perhaps points after them.
+    [[nodiscard]] BlockPoints points_to_build() const noexcept;
+    void restart_building(std::size_t points, std::size_t steps, std::size_t taken);
     void drop_old_blocks();
     void find_only_class();
 
@@ -112,7 +130,13 @@ class Blocks {
     std::vector<std::int32_t> open_class_;
     std::vector<std::int64_t> first_seen_;  // (classes,), kNever for one that is only declared
     std::int32_t only_class_ = -1;
-    std::vector<float> row_;  // scratch
+    struct Points {
+        std::vector<float> value;
+        std::vector<std::int32_t> point_class;
+    };
+    std::shared_ptr<const Points> full_;  // the full block before the open one, while it is being built; never changes
+    std::optional<BlockBuilding> building_;  // of the full block, or of the first built_ points of the open one
+    std::vector<float> row_;                 // scratch
 
     static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 };

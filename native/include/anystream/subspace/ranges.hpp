@@ -29,6 +29,24 @@ void to_floats(const double* x, std::size_t dimensions, float* out) noexcept;
     return static_cast<std::uint8_t>(mean == 0 ? 1 : mean);
 }
 
+/// Memory for finding the ranges of one dimension.
+struct ColumnScratch {
+    std::vector<std::uint32_t> keys, sorted;  // (points,)
+    std::vector<float> cuts;                  // (ranges,)
+
+    void reserve(std::size_t points, std::size_t ranges) {
+        keys.reserve(points);
+        sorted.reserve(points);
+        cuts.reserve(ranges);
+    }
+    [[nodiscard]] std::size_t own_bytes() const noexcept {
+        return (keys.capacity() + sorted.capacity()) * sizeof(std::uint32_t) + cuts.capacity() * sizeof(float);
+    }
+    [[nodiscard]] static std::size_t max_bytes(std::size_t points, std::size_t ranges) noexcept {
+        return 2 * points * sizeof(std::uint32_t) + ranges * sizeof(float);
+    }
+};
+
 /// Const members may run on any number of threads.
 class Ranges {
   public:
@@ -43,6 +61,8 @@ class Ranges {
     [[nodiscard]] std::size_t float_stride() const noexcept { return round_up(dimensions_, kLimitBlock); }
     /// The number of ranges of dimension j.
     [[nodiscard]] std::size_t ranges(std::size_t j) const noexcept { return ranges_[j]; }
+    /// The maximum number of ranges of a numeric dimension.
+    [[nodiscard]] std::size_t max_ranges() const noexcept { return max_ranges_; }
     [[nodiscard]] bool is_categorical(std::size_t j) const noexcept { return category_place_[j] >= 0; }
     /// The distance of different codes, a row of code_stride(); 0 at numeric dimensions, where codes are
     /// subtracted.
@@ -57,12 +77,14 @@ class Ranges {
     /// of about equal depth. Equal values share a range: whole values are added while that brings a range nearer to
     /// (points left) / (ranges left). Categorical: the most frequent values; of equally frequent ones the smaller.
     void fit(std::span<const float> values);
+    /// The same for dimension j alone. Allocates nothing for a numeric one if `scratch` was reserved.
+    void fit_column(std::size_t j, std::span<const float> values, ColumnScratch& scratch);
     [[nodiscard]] std::vector<float> cuts(std::size_t j) const;
 
     [[nodiscard]] std::size_t own_bytes() const noexcept;
 
   private:
-    void fit_sorted(std::size_t j, std::vector<std::uint32_t>& keys, std::vector<std::uint32_t>& scratch);
+    void fit_keys(std::size_t j, std::vector<std::uint32_t>& keys, ColumnScratch& scratch);
 
     std::size_t dimensions_ = 0;
     std::size_t max_ranges_ = 0;
