@@ -39,7 +39,14 @@ def counts_of(model, x, samples):
 def test_samples_equal_those_of_the_reference(seed, n, d, classes, bias, rule, t, missing):
     X, y = points(seed, n, d, classes, missing)
     model = BlockLocustClassifier(
-        block_size=n, bias=bias, dominant=rule, significance=t, failed="vote", max_samples=1000, random_state=seed
+        block_size=n,
+        bias=bias,
+        dominant=rule,
+        significance=t,
+        failed="vote",
+        build_within=0,
+        max_samples=1000,
+        random_state=seed,
     ).partial_fit(X, y, classes=range(classes))
     block = Block(X, y, classes)
     for x in X[:3]:
@@ -166,7 +173,7 @@ def test_samples_cycle_through_the_blocks_from_the_newest():
 
 def test_the_open_block_is_sampled_from_a_sixteenth_of_its_size_on():
     X, y = points(0, 400, 2, 2)
-    model = BlockLocustClassifier(block_size=160, decay=0.0)
+    model = BlockLocustClassifier(block_size=160, decay=0.0, build_within=0)
     model.partial_fit(X[:160], y[:160])
     assert model.model_.block_sizes == [160]
     model.partial_fit(X[160:169], y[160:169])

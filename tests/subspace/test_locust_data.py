@@ -70,7 +70,7 @@ def test_a_rare_class_is_not_evicted():
 @pytest.mark.parametrize("form", FORMS)
 def test_new_labels_may_appear_at_any_time(form):
     X, y = blobs(900)
-    model = form(block_size=900) if form is BlockLocustClassifier else form()
+    model = form(block_size=900, build_within=0) if form is BlockLocustClassifier else form()
     model.partial_fit(X[y == 0], y[y == 0])
     for c in (1, 2):
         model.partial_fit(X[y == c], y[y == c])
