@@ -44,11 +44,21 @@ def while_choosing():
     return model.partial_fit(*records(1, 164))
 
 
+def while_building(learned):
+    """Return blocks in the middle of building a full one: the next record lays out its lists, or publishes it."""
+    model = MODELS["locust-blocks"].load_class()(n_jobs=1, calibrate=False, block_size=160, build_within=10)
+    return model.partial_fit(*records(1, learned))
+
+
 def makers(kind):
     """Return functions that make equal models: a pickle does not hold how far a choice has got."""
     parameters = {"search": "inverted"} if kind == "neighbors" else {}
     start = pickle.dumps(MODELS[kind].load_class()(n_jobs=1, **parameters).fit(*records(1, LEARNED[kind])))
-    return [lambda: pickle.loads(start), *([while_choosing] if kind == "micro-clusters" else [])]
+    further = {
+        "micro-clusters": [while_choosing],
+        "locust-blocks": [lambda: while_building(163), lambda: while_building(168)],
+    }
+    return [lambda: pickle.loads(start), *further.get(kind, [])]
 
 
 def check(make, action):
