@@ -19,12 +19,12 @@ def labelled(seed, n, d, classes):
 
 
 @st.composite
-def problems(draw):
+def problems(draw, max_d=4, max_classes=4, max_n=40):
     """Draw records, and mixtures of one or two components per class, diagonal or full."""
     seed = draw(st.integers(0, 10**6))
-    d, classes, per_class = draw(st.integers(1, 4)), draw(st.integers(2, 4)), draw(st.integers(1, 2))
+    d, classes, per_class = draw(st.integers(1, max_d)), draw(st.integers(2, max_classes)), draw(st.integers(1, 2))
     full = draw(st.booleans()) and d > 1
-    X, y = labelled(seed, draw(st.integers(classes, 40)), d, classes)
+    X, y = labelled(seed, draw(st.integers(classes, max_n)), d, classes)
     random = np.random.default_rng(seed + 1)
     k = classes * per_class
     label = np.repeat(np.arange(classes), per_class).astype(np.int32)
@@ -42,7 +42,7 @@ def flat(Sigma, full):
     return (Sigma if full else np.einsum("eii->ei", Sigma)).reshape(-1).copy()
 
 
-@given(case=problems())
+@given(case=problems() | problems(max_d=27, max_classes=11, max_n=150))
 def test_native_objective_and_sums_equal_the_reference(case):
     X, y, m, full, kappa, lam = case
     k, d = m.mu.shape

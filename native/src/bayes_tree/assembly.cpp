@@ -75,6 +75,12 @@ void Forest::record_in_z(std::int32_t record, std::span<double> z, std::span<dou
     const auto i = static_cast<std::size_t>(record);
     const double* x = points_.data() + i * dimensions_;
     const std::size_t moments = static_cast<std::size_t>(point_class_[i]) * dimensions_;
+    if (complete(record)) {
+        const double *const shift = shift_.data(), *const scale = scale_.data();
+        std::fill_n(unknown.begin(), dimensions_, 0.0);
+        for (std::size_t j = 0; j < dimensions_; ++j) z[j] = std::clamp((x[j] - shift[j]) / scale[j], -kMaxZ, kMaxZ);
+        return;
+    }
     for (std::size_t j = 0; j < dimensions_; ++j) {
         const double scale = scale_[j];
         double value = x[j];

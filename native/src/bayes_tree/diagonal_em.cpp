@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "anystream/bayes_tree/learning_kernels.hpp"
 #include "anystream/portable_math.hpp"
 
 namespace anystream::bayes_tree {
@@ -43,7 +44,7 @@ DiagonalEm::DiagonalEm(std::size_t dimensions, std::size_t components)
       floor_(dimensions),
       lanes_(dimensions, components),
       joints_(kAtOnce * lanes_.blocks() * kLanes),
-      share_(components),
+      shares_(joints_.size()),
       n_(components),
       sum_(components * stride_),
       square_(components * stride_) {}
@@ -133,20 +134,27 @@ double DiagonalEm::expect(const Rows& rows, std::span<std::int32_t> component) {
         for (std::size_t r = 0; r < count; ++r) hand[r] = rows.row(first + r);
         lanes_.log_density(0, lanes_.blocks(), {hand, count}, joints_.data(), width);
         for (std::size_t r = 0; r < count; ++r) {
-            const double* const joint = joints_.data() + r * width;
+            double* const joint = joints_.data() + r * width;
             const std::size_t best = best_of(joint, components_);
             component[first + r] = static_cast<std::int32_t>(best);
+            const double peak = joint[best];
+            peaks += peak;
+            for (std::size_t j = 0; j < width; ++j) joint[j] -= peak;  // lanes behind the last component have -inf
+        }
+        learning_kernels().exponentials(joints_.data(), count * width, shares_.data());
+        for (std::size_t r = 0; r < count; ++r) {
+            const double* const below = joints_.data() + r * width;
+            double* const share = shares_.data() + r * width;
+            const auto best = static_cast<std::size_t>(component[first + r]);
             double total = 0.0;
             for (std::size_t j = 0; j < components_; ++j) {
-                const double t = joint[j] - joint[best];
-                share_[j] = j == best ? 1.0 : t > kNegligible ? portable_exp(t) : 0.0;
-                total += share_[j];
+                share[j] = j == best ? 1.0 : below[j] > kNegligible ? share[j] : 0.0;  // 1 even if all densities are 0
+                total += share[j];
             }
-            peaks += joint[best];
             rest.multiply(total);
             for (std::size_t j = 0; j < components_; ++j) {
-                if (share_[j] == 0.0) continue;
-                const double responsibility = share_[j] / total;
+                if (share[j] == 0.0) continue;
+                const double responsibility = share[j] / total;
                 n_[j] += responsibility;
                 kernels_.add_moments(hand[r], responsibility, stride_, sum_.data() + j * stride_,
                                      square_.data() + j * stride_);

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "anystream/bayes_tree/kernels.hpp"
+#include "anystream/bayes_tree/learning_kernels.hpp"
 #include "anystream/parallel.hpp"
 #include "anystream/portable_math.hpp"
 
@@ -22,6 +23,7 @@ constexpr double kNegligible = 1e-10;              // share of lambda below whic
 constexpr double kMinRise = 1e-5;                  // of F: three steps in a row below it end the work
 constexpr int kMaxBackward = 20;                   // doublings of D before the work ends
 constexpr std::size_t kWorthSharing = 10'000'000;  // products per evaluation; below, starting threads costs more
+constexpr std::size_t kAtOnce = 64;                // rows whose weights are known before any of them is added
 constexpr std::size_t kMaxChunks = 16;  // sums of chunks are added in order: the same bits on any number of threads
 
 /// The smooth hinge h of Eq. 16 at y = e^u: its logarithm, and the derivative of that by u.
@@ -40,15 +42,15 @@ Hinge log_hinge(double u) noexcept {
     return {portable_log(h), y * (2.0 - y) / h};
 }
 
-double log_sum(const double* values, std::size_t count, double scale) noexcept {
+/// The logarithm of the sum of e^(scale * value). `scratch` holds twice as many values.
+double log_sum(const double* values, std::size_t count, double scale, double* scratch) noexcept {
     double peak = kNone;
     for (std::size_t i = 0; i < count; ++i) peak = std::max(peak, values[i]);
     if (peak == kNone) return kNone;
+    for (std::size_t i = 0; i < count; ++i) scratch[i] = scale * (values[i] - peak);
+    learning_kernels().exponentials(scratch, count, scratch + count);
     double sum = 0.0;
-    for (std::size_t i = 0; i < count; ++i) {
-        const double apart = scale * (values[i] - peak);
-        if (apart > kInvisible) sum += portable_exp(apart);
-    }
+    for (std::size_t i = 0; i < count; ++i) sum += scratch[i] > kInvisible ? scratch[count + i] : 0.0;
     return scale * peak + portable_log(sum);
 }
 
@@ -221,7 +223,7 @@ double MarginProblem::objective(const std::vector<Component>& components) {
     rival_.resize(n);
     std::vector<double> value(n);
     parallel_for(n, chunk(), settings_.threads, [&](std::size_t begin, std::size_t end) {
-        std::vector<double> x(d * 8), scratch(d * 8), peak(classes), rivals(classes);
+        std::vector<double> x(d * 8), scratch(d * 8), peak(classes), rivals(classes), powers(2 * classes);
         double exponent[8];
         for (std::size_t i = begin; i < end; ++i) {
             double* const joint = joint_.data() + i * k;
@@ -256,7 +258,7 @@ double MarginProblem::objective(const std::vector<Component>& components) {
             const auto own = static_cast<std::size_t>(rows_.label[i]);
             std::copy_n(by_class, classes, rivals.data());
             rivals[own] = kNone;
-            rival_[i] = log_sum(rivals.data(), classes, settings_.kappa);
+            rival_[i] = log_sum(rivals.data(), classes, settings_.kappa, powers.data());
             double log_margin = kFaintest;
             if (rival_[i] == kNone)
                 log_margin = -kFaintest;
@@ -272,6 +274,86 @@ double MarginProblem::objective(const std::vector<Component>& components) {
     return sum / static_cast<double>(std::max<std::size_t>(n, 1));
 }
 
+/// The weights c of a few rows, and scratch memory for adding them.
+struct MarginProblem::RowBlock {
+    RowBlock(std::size_t dimensions, std::size_t classes, std::size_t components)
+        : by_class(classes),
+          share(classes),
+          weight(components * kAtOnce),
+          z(kAtOnce * dimensions),
+          row_weight(kAtOnce),
+          products(kAtOnce) {}
+
+    std::size_t rows = 0;
+    std::vector<double> by_class, share;
+    std::vector<double> weight;  // (components, kAtOnce); 0: too small to be added
+    std::vector<double> z;       // of the rows that one component adds
+    std::vector<double> row_weight, products;
+};
+
+/// The weights of the rows first, first + 1, ... for all components.
+void MarginProblem::weigh(const std::vector<Component>& components, std::size_t first, RowBlock& block) const noexcept {
+    const std::size_t k = components.size(), classes = log_prior_.size();
+    const double negligible = kNegligible * settings_.lambda;
+    std::fill(block.weight.begin(), block.weight.end(), 0.0);
+    for (std::size_t r = 0; r < block.rows; ++r) {
+        const std::size_t i = first + r;
+        const double omega = influence_[i];
+        if (!(omega > 0.0)) continue;
+        const double* const joint = class_joint_.data() + i * classes;
+        for (std::size_t c = 0; c < classes; ++c)
+            block.share[c] = std::min(settings_.kappa * joint[c] - rival_[i], 0.0);
+        learning_kernels().exponentials(block.share.data(), classes, block.by_class.data());
+        for (std::size_t c = 0; c < classes; ++c)
+            block.by_class[c] = block.share[c] > kInvisible ? -omega * block.by_class[c] : 0.0;
+        block.by_class[static_cast<std::size_t>(rows_.label[i])] = omega;
+        for (std::size_t e = 0; e < k; ++e) {
+            const auto c = static_cast<std::size_t>(components[e].point_class);
+            if (std::abs(block.by_class[c]) < negligible || joint_[i * k + e] == kNone) continue;
+            const double apart = joint_[i * k + e] - joint[c];
+            const double weight = block.by_class[c] * (apart == 0.0 ? 1.0 : portable_exp(apart));
+            if (!(std::abs(weight) < negligible)) block.weight[e * kAtOnce + r] = weight;
+        }
+    }
+}
+
+/// Adds the rows first, first + 1, ... to the sums of component `e`.
+void MarginProblem::add(const Component& component, std::size_t e, std::size_t first, RowBlock& block,
+                        MarginSums& sums) const noexcept {
+    const std::size_t d = rows_.dimensions;
+    std::size_t added = 0;
+    for (std::size_t r = 0; r < block.rows; ++r) {
+        const double weight = block.weight[e * kAtOnce + r];
+        if (weight == 0.0) continue;
+        (weight > 0.0 ? sums.positive : sums.negative) += std::abs(weight);
+        if (component.fixed) continue;
+        const double* const x = rows_.row(first + r);
+        double* const z = block.z.data() + added * d;
+        for (std::size_t j = 0; j < d; ++j) {
+            const auto dimension = static_cast<std::size_t>(component.blocks.order[j]);
+            z[j] = x[dimension] - component.mean[dimension];
+            sums.offset[j] += weight * z[j];
+        }
+        block.row_weight[added++] = weight;
+    }
+    if (component.blocks.count() == 1) {
+        learning_kernels().add_scatter(block.z.data(), block.row_weight.data(), added, d, block.products.data(),
+                                       sums.scatter.data());
+        return;
+    }
+    for (std::size_t r = 0; r < added; ++r) {
+        const double* const z = block.z.data() + r * d;
+        double* scatter = sums.scatter.data();
+        for (std::size_t b = 0; b < component.blocks.count(); ++b) {
+            const std::size_t s = component.blocks.size(b), place = component.blocks.begin(b);
+            for (std::size_t i = 0; i < s; ++i, scatter += s) {
+                const double weighted = block.row_weight[r] * z[place + i];
+                for (std::size_t j = 0; j <= i; ++j) scatter[j] += weighted * z[place + j];
+            }
+        }
+    }
+}
+
 std::vector<MarginSums> MarginProblem::sums(const std::vector<Component>& components) const {
     const std::size_t n = rows_.size(), d = rows_.dimensions, k = components.size(), classes = log_prior_.size();
     const std::size_t size = chunk(), chunks = (n + size - 1) / size;
@@ -284,40 +366,11 @@ std::vector<MarginSums> MarginProblem::sums(const std::vector<Component>& compon
     parallel_for(n, size, settings_.threads, [&](std::size_t begin, std::size_t end) {
         auto& own_part = part[begin / size];
         own_part = empty;
-        std::vector<double> z(d), by_class(classes);
-        for (std::size_t i = begin; i < end; ++i) {
-            const double omega = influence_[i];
-            if (!(omega > 0.0)) continue;
-            const double* const x = rows_.row(i);
-            const double* const joint = class_joint_.data() + i * classes;
-            for (std::size_t c = 0; c < classes; ++c) {
-                const double share = settings_.kappa * joint[c] - rival_[i];
-                by_class[c] = share > kInvisible ? -omega * portable_exp(std::min(share, 0.0)) : 0.0;
-            }
-            by_class[static_cast<std::size_t>(rows_.label[i])] = omega;
-            for (std::size_t e = 0; e < k; ++e) {
-                const Component& component = components[e];
-                const auto c = static_cast<std::size_t>(component.point_class);
-                if (std::abs(by_class[c]) < kNegligible * settings_.lambda || joint_[i * k + e] == kNone) continue;
-                const double weight = by_class[c] * portable_exp(joint_[i * k + e] - joint[c]);
-                if (std::abs(weight) < kNegligible * settings_.lambda) continue;
-                MarginSums& sums = own_part[e];
-                (weight > 0.0 ? sums.positive : sums.negative) += std::abs(weight);
-                if (component.fixed) continue;
-                for (std::size_t j = 0; j < d; ++j) {
-                    const auto dimension = static_cast<std::size_t>(component.blocks.order[j]);
-                    z[j] = x[dimension] - component.mean[dimension];
-                    sums.offset[j] += weight * z[j];
-                }
-                double* scatter = sums.scatter.data();
-                for (std::size_t b = 0; b < component.blocks.count(); ++b) {
-                    const std::size_t s = component.blocks.size(b), place = component.blocks.begin(b);
-                    for (std::size_t r = 0; r < s; ++r, scatter += s) {
-                        const double weighted = weight * z[place + r];
-                        for (std::size_t q = 0; q <= r; ++q) scatter[q] += weighted * z[place + q];
-                    }
-                }
-            }
+        RowBlock block(d, classes, k);
+        for (std::size_t first = begin; first < end; first += kAtOnce) {
+            block.rows = std::min(kAtOnce, end - first);
+            weigh(components, first, block);
+            for (std::size_t e = 0; e < k; ++e) add(components[e], e, first, block, own_part[e]);
         }
     });
     for (const auto& chunk_sums : part) {

@@ -73,7 +73,7 @@ class DiagonalEm {
     std::vector<double> floor_;
     const LaneKernels& kernels_ = lane_kernels();
     GaussianLanes lanes_;
-    std::vector<double> joints_, share_;        // of the present rows, with every component
+    std::vector<double> joints_, shares_;       // of the present rows, with every component
     std::vector<double> n_, sum_, square_;      // of every component: n, LS, SS (stride)
     std::vector<std::int32_t> member_, moved_;  // Var-Part: rows by cluster
 };

@@ -85,7 +85,12 @@ class MarginProblem {
     std::vector<double> maximise(std::vector<Component>& components);
 
   private:
+    struct RowBlock;
+
     [[nodiscard]] std::size_t chunk() const noexcept;
+    void weigh(const std::vector<Component>& components, std::size_t first, RowBlock& block) const noexcept;
+    void add(const Component& component, std::size_t e, std::size_t first, RowBlock& block,
+             MarginSums& sums) const noexcept;
 
     LabelledRows rows_;
     std::vector<double> log_prior_;
