@@ -224,6 +224,17 @@ std::unique_ptr<ForestHandle> merge(const std::vector<const ForestHandle*>& part
     return std::make_unique<ForestHandle>(std::move(whole), true);
 }
 
+std::unique_ptr<ForestHandle> with_settings(const ForestHandle& handle, const ForestSettings& settings) {
+    const SharedForest forest = handle.share();
+    const ForestSettings& own = forest->settings();
+    if (settings.fanout != own.fanout || settings.common_scale != own.common_scale || settings.window != own.window ||
+        settings.insertion != own.insertion)
+        throw std::invalid_argument("fanout, common_scale, window or insertion differs; build a new forest");
+    const nb::gil_scoped_release unlocked;
+    forest->check();
+    return std::make_unique<ForestHandle>(std::make_shared<Forest>(forest->with_settings(settings)), true);
+}
+
 // -- storage --------------------------------------------------------------------------------------------------------
 
 nb::dict arrays(const ForestHandle& handle) {
@@ -345,6 +356,10 @@ void bind_building(nb::class_<ForestHandle>& bound) {
                 return std::make_unique<ForestHandle>(std::make_shared<Forest>(settings, dimensions), true);
             },
             "settings"_a, "dimensions"_a, "A forest without records.")
+        .def("with_settings", &with_settings, "settings"_a,
+             "The same trees of the same records with Gaussians by other settings, without a root model. Fanout, "
+             "window,\n"
+             "insertion and scale have to be the same.")
         .def_static("merge", &merge, "parts"_a, "class_maps"_a, "classes"_a, "One forest of the records of all parts.")
         .def("insert", &insert, "points"_a.noconvert(), "point_class"_a.noconvert(), "classes"_a,
              "owner"_a = nb::dict(), "attributes"_a = nb::dict(),

@@ -161,6 +161,12 @@ class BayesForest:
     def empty(settings: BayesForestSettings, dimensions: int) -> BayesForest:
         """A forest without records."""
 
+    def with_settings(self, settings: BayesForestSettings) -> BayesForest:
+        """
+        The same trees of the same records with Gaussians by other settings, without a root model. Fanout, window,
+        insertion and scale have to be the same.
+        """
+
     @staticmethod
     def merge(parts: Sequence[BayesForest], class_maps: Sequence[Sequence[int]], classes: int) -> BayesForest:
         """One forest of the records of all parts."""

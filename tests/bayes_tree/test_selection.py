@@ -1,11 +1,16 @@
 """Choice on held-out quarters: what is "auto" is chosen, what is given is kept."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris
 
 from anystream import BayesTreeClassifier
 from anystream.bayes_tree import selection
+from anystream.bayes_tree.building import SHAPED_WITHOUT_BANDWIDTH, build_forest, build_with_bandwidth
 from bayes_tree.plain import plain
 
 
@@ -84,3 +89,58 @@ def test_metrics_of_cubic_cost_are_not_tried_on_many_features(monkeypatch):
     y = np.arange(120) % 2
     BayesTreeClassifier().fit(random.normal(size=(120, 300)) + y[:, None], y)
     assert tried == {None, "diagonal", "quantile", "quantile+diagonal"}
+
+
+@pytest.mark.parametrize("construction", SHAPED_WITHOUT_BANDWIDTH)
+@pytest.mark.parametrize("metric", [None, "whiten"])
+@given(seed=st.integers(0, 1000), bandwidths=st.permutations(["f0.05", "f0.005", "langley", "haerdle"]))
+@settings(max_examples=10)
+def test_trees_of_another_bandwidth_are_those_that_are_built_with_it(construction, metric, seed, bandwidths):
+    random = np.random.default_rng(seed)
+    X, y = random.normal(size=(150, 5)).round(1), random.integers(0, 4, 150).astype(np.int32)
+    y[y == 3], y[0] = 2, 3  # a class of one record
+    X[random.random(X.shape) < 0.05] = np.nan
+    recipes = [
+        plain(construction=construction, metric=metric, bandwidth=bandwidth, margin_levels=1)._resolve_recipe(5)
+        for bandwidth in bandwidths[:2]
+    ]
+    built = [build_forest(recipe.decided(), X, y, 5, threads=1) for recipe in recipes]
+    found = build_with_bandwidth(recipes[1].decided(), built[0], threads=1).arrays()
+    expected = built[1].arrays()
+    assert found.keys() == expected.keys()
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values, err_msg=name)
+
+
+def test_trees_of_another_fanout_are_not_used_again():
+    forest = build_forest(plain()._resolve_recipe(1).decided(), np.arange(9.0)[:, np.newaxis], np.zeros(9, np.int32), 1)
+    with pytest.raises(ValueError, match="fanout"):
+        forest.with_settings(plain(fanout=3)._resolve_recipe(1).forest_settings())
+
+
+def test_a_candidate_is_clearly_worse_only_if_many_records_tell():
+    best = np.ones((100, 8), np.bool_)
+    for n_wrong, clear in ((0, False), (8, False), (12, True), (100, True)):
+        candidate = best.copy()
+        candidate[:n_wrong] = False
+        assert selection._is_clearly_worse(candidate, best) == clear
+    assert not selection._is_clearly_worse(best, candidate)
+
+
+def test_of_equal_candidates_the_first_is_chosen_and_the_worst_is_judged_by_the_first_records_alone(monkeypatch):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(3000, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    judged = Counter()
+    judge = selection._Trial._judge
+
+    def count(trial, number, recipe):
+        judged[recipe.metric, recipe.bandwidth, recipe.decision] |= 1 << number
+        return judge(trial, number, recipe)
+
+    monkeypatch.setattr(selection._Trial, "_judge", count)
+    recipe = BayesTreeClassifier(root_model=None).fit(X, y).recipe_
+    assert judged[recipe.metric, recipe.bandwidth, recipe.decision].bit_count() > 1
+    tried = {bandwidth for _, bandwidth, _ in judged}
+    assert len(tried) == 3  # two with every metric, then the one beyond the better of them
+    assert 1 in judged.values()

@@ -106,6 +106,17 @@ void Forest::build(std::span<const double> points, std::span<const std::int32_t>
     assemble(trees);
 }
 
+Forest Forest::with_settings(const ForestSettings& settings) const {
+    Forest next(settings, dimensions_);
+    next.points_ = Column<double>(points_.view());
+    next.point_class_ = Column<std::int32_t>(point_class_.view());
+    next.class_count_.own().assign(classes(), 0);
+    next.learned_.own()[0] = static_cast<std::int64_t>(records());
+    next.measure();
+    next.assemble(shapes());
+    return next;
+}
+
 TreeShape Forest::construct(std::span<const std::int32_t> members, std::size_t c, const Building& how) const {
     const std::size_t d = dimensions_;
     std::vector<double> z(members.size() * d), spare(d);

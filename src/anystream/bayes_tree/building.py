@@ -13,6 +13,9 @@ from anystream.bayes_tree.metric import Metric, map_records
 from anystream.bayes_tree.recipe import ForestRecipe
 from anystream.progress import run_with_progress
 
+SHAPED_WITHOUT_BANDWIDTH = ("em_top_down", "hilbert", "z_curve", "str")
+"""Constructions whose trees are the same whatever the bandwidth."""
+
 MARGIN_ITERATIONS = 30
 """Maximum number of iterations of margin maximisation."""
 
@@ -70,6 +73,33 @@ def build_forest(
     if recipe.root_weight is not None:
         train_root_model(recipe, forest, threads=threads, margin_iterations=margin_iterations, stop=stop)
     return forest
+
+
+def build_with_bandwidth(
+    recipe: ForestRecipe,
+    forest: BayesForest,
+    *,
+    threads: int = 0,
+    margin_iterations: int = MARGIN_ITERATIONS,
+    stop: StopToken | None = None,
+) -> BayesForest:
+    """Return what `build_forest` returns for the records of a forest that differs in the bandwidth alone.
+
+    The trees are taken from that forest, so the construction must be one of `SHAPED_WITHOUT_BANDWIDTH`.
+
+    Parameters
+    ----------
+    recipe : ForestRecipe
+        How to build; without a root model.
+    forest : BayesForest
+        Built by the same recipe with another bandwidth.
+    threads, margin_iterations, stop
+        As in `build_forest`.
+    """
+    found = forest.with_settings(recipe.forest_settings())
+    if recipe.margin_levels > 0:
+        maximise_margin(recipe, found, threads=threads, margin_iterations=margin_iterations, stop=stop)
+    return found
 
 
 def build_with_progress(

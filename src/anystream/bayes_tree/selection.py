@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anystream._native import BayesForest, Counter, StopToken
-from anystream.bayes_tree.building import build_forest, train_root_model
+from anystream.bayes_tree.building import (
+    SHAPED_WITHOUT_BANDWIDTH,
+    build_forest,
+    build_with_bandwidth,
+    train_root_model,
+)
 from anystream.bayes_tree.metric import Metric, map_records
 from anystream.bayes_tree.metric_learning import learn_metric
 from anystream.bayes_tree.recipe import (
@@ -32,7 +36,8 @@ T = TypeVar("T")
 METRIC_CANDIDATES = (None, "whiten", "diagonal", "quantile", "quantile+whiten", "quantile+diagonal")
 """The metrics that ``metric="auto"`` tries; those that whiten up to 256 features only, as their cost is cubic."""
 
-_BANDWIDTHS = (DEFAULT_BANDWIDTH, "f0.015", "f0.005", "f0.15")
+_BANDWIDTHS = (DEFAULT_BANDWIDTH, "f0.015")  # that every metric is tried with
+_FURTHER_BANDWIDTHS = {DEFAULT_BANDWIDTH: "f0.15", "f0.015": "f0.005"}  # next to the better of the two, on its far side
 _DECISIONS = DECISIONS[:2]
 _ROOT_WEIGHTS = (0.0, 0.1, 0.3, 1.0, 3.0)
 _SHARES = (0.0, 0.125, 0.25, 0.5, 0.75, 1.0)  # candidates for the share of the trees at one stage
@@ -45,6 +50,7 @@ _MAX_CLASSES = 1000  # judging a record costs as much as there are classes
 _MAX_BUILT, _MIN_BUILT = 20_000, 2000  # records of a forest that is only judged
 _MAX_BUILT_VALUES = 1_500_000  # records x features of such a forest
 _FINALISTS = 4  # candidates that are judged by all records
+_CLEAR_GAP = 3.0  # standard errors by which a candidate is clearly worse than the best one
 _MARGIN_ITERATIONS = 12  # most of the gain comes in the first ten
 _SCORED_WORK = 4  # judging a part once is 1 in the progress bar, scoring one is this
 
@@ -67,11 +73,12 @@ def choose(
 ) -> Choice:
     """Return the recipe, decided, with the values that classify held-out quarters of the data best; and a calibration.
 
-    Recipes are judged by the mean accuracy over the first 100 steps. The values are chosen one after another: metric,
-    bandwidth, decision, then the root weight together with the share of the trees at each of `HAND_OVER_STEPS`. A
-    candidate replaces an earlier one only if it is better. Each of the four
-    quarters is held out in turn until enough records have been judged. All candidates are judged by the first records,
-    only the best of them by the others. With too few records, one class or more than 1,000, the defaults stay.
+    Recipes are judged by the mean accuracy over the first 100 steps. The values are chosen one after another: metric
+    together with one of two bandwidths, the bandwidth beyond the better of the two, decision, then the root weight
+    together with the share of the trees at each of `HAND_OVER_STEPS`. A candidate replaces an earlier one only if it is
+    better. Each of the four quarters is held out in turn until enough records have been judged. All candidates are
+    judged by the first records, the best of them by the others; one that is worse than the best by three standard
+    errors is judged no further. With too few records, one class or more than 1,000, the defaults stay.
 
     Parameters
     ----------
@@ -102,8 +109,9 @@ def choose(
     def choose_in_turn(done: Counter, stop: StopToken) -> Choice:
         trial = _Trial(points, numbers, quarters, parts, query, recipe.seed, threads, done, stop)
         # A metric changes the meaning of the bandwidth: each metric is tried with two of them.
-        best = trial.best([replace(default, metric=m, bandwidth=b) for m in metrics for b in bandwidths[:2]])
-        best = trial.best([best, *(replace(best, bandwidth=b) for b in bandwidths[2:])])
+        best = trial.best([replace(default, metric=m, bandwidth=b) for m in metrics for b in bandwidths])
+        if is_open("bandwidth"):
+            best = trial.best([best, replace(best, bandwidth=_FURTHER_BANDWIDTHS[best.bandwidth])])
         best = trial.best([replace(best, decision=d) for d in decisions])
         if is_open("root_weight"):
             best = trial.with_root_vote(best)
@@ -111,7 +119,7 @@ def choose(
 
     work = sum(
         _judging_work(n_candidates, len(parts))
-        for n_candidates in (len(metrics) * len(bandwidths[:2]), 1 + len(bandwidths[2:]), len(decisions))
+        for n_candidates in (len(metrics) * len(bandwidths), len(bandwidths), len(decisions))
     )
     if is_open("root_weight"):
         work += _SCORED_WORK * len(parts) + _MARGIN_ITERATIONS * len({part.quarter for part in parts})
@@ -121,8 +129,8 @@ def choose(
 
 
 def _judging_work(n_candidates: int, n_parts: int) -> int:
-    """Return how many parts `_Trial.best` judges."""
-    return 0 if n_candidates == 1 else n_candidates + min(n_candidates, _FINALISTS) * (n_parts - 1)
+    """Return how many parts `_Trial.best` judges, or need not judge because a candidate is out."""
+    return 0 if n_candidates == 1 else n_candidates * n_parts
 
 
 def _affordable_metrics(n_features: int) -> tuple[str | None, ...]:
@@ -205,6 +213,17 @@ def _best_hand_over(scores: _Scores, weight: float) -> tuple[float, tuple[float,
     return float(total[-1] / widths.sum()), tuple(reversed(shares))
 
 
+def _over_steps(accuracy: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the mean over the first 100 steps of what the last axis has for each of `_STAGES`."""
+    return np.asarray(np.trapezoid(accuracy.astype(np.float64), _STAGES) / _STAGES[-1])
+
+
+def _is_clearly_worse(correct: NDArray[np.bool_], best: NDArray[np.bool_]) -> bool:
+    """Whether a candidate is worse than another one on the same records by more than `_CLEAR_GAP` standard errors."""
+    gap = _over_steps(best) - _over_steps(correct)
+    return bool(gap.mean() > _CLEAR_GAP * gap.std() / np.sqrt(len(gap)))
+
+
 class _Trial:
     """Forests of three quarters of the data, judged by the fourth; each is built once."""
 
@@ -227,17 +246,30 @@ class _Trial:
         self._metrics: dict[tuple[int, str | None], Metric | None] = {}
         self._forests: dict[tuple[int, str | None, str], BayesForest] = {}
         self._judged: dict[tuple[int, ForestRecipe], NDArray[np.bool_]] = {}
+        self._scored: dict[ForestRecipe, _Scores] = {}
 
     def best(self, recipes: list[ForestRecipe]) -> ForestRecipe:
         """Return the recipe of the highest score, the first of equal ones."""
         if len(recipes) == 1:
             return recipes[0]
-        first_scores = [self._count(1, self._score(recipe, 1)) for recipe in recipes]
-        ranked = np.argsort(-np.array(first_scores), kind="stable")
-        finalists: list[ForestRecipe] = [recipes[place] for place in sorted(ranked[:_FINALISTS].tolist())]
-        n_parts = len(self._parts)
-        scores = [self._count(n_parts - 1, self._score(recipe, n_parts)) for recipe in finalists]
-        return finalists[int(np.argmax(scores))]
+        left = recipes
+        for number in range(len(self._parts)):
+            self._done.add(len(recipes) - len(left))  # those that are out
+            if len(left) == 1:
+                self._done.add(1)
+                continue
+            for recipe in left:
+                self._count(1, self._judge(number, recipe))
+            left = self._still_open(left, number + 1, 1 if number + 1 == len(self._parts) else _FINALISTS)
+        return left[0]
+
+    def _still_open(self, recipes: list[ForestRecipe], n_parts: int, max_left: int) -> list[ForestRecipe]:
+        """Return at most `max_left` recipes that may be the best by the first parts, in their order."""
+        correct = [np.concatenate([self._judge(number, recipe) for number in range(n_parts)]) for recipe in recipes]
+        scores = np.array([_over_steps(each.mean(axis=0)) for each in correct])
+        ranked = np.argsort(-scores, kind="stable")[:max_left].tolist()
+        best = correct[ranked[0]]
+        return [recipes[place] for place in sorted(ranked) if not _is_clearly_worse(correct[place], best)]
 
     def with_root_vote(self, recipe: ForestRecipe) -> ForestRecipe:
         """Return the recipe with the root weight and the hand-over of the highest score."""
@@ -259,7 +291,13 @@ class _Trial:
         return fit_calibration((0, *HAND_OVER_STEPS), log_scores, scores.numbers)
 
     def _scores(self, recipe: ForestRecipe) -> _Scores:
-        """Return the scores of the trees and the votes of the root model for the records of all parts."""
+        """Return the scores of the trees and the votes of the root model for the records of all parts.
+
+        They do not depend on the root weight and the hand-over, but on whether there is a root model.
+        """
+        key = replace(recipe, root_weight=None if recipe.root_weight is None else 0.0, hand_over=())
+        if key in self._scored:
+            return self._count(_SCORED_WORK * len(self._parts), self._scored[key])
         stages = np.array([0, *HAND_OVER_STEPS])
         left = max(1, _MAX_SCORES // (len(stages) * self._n_classes))
         query = self._query._replace(refine_for="accuracy")
@@ -285,17 +323,13 @@ class _Trial:
                 metric=None if metric is None else metric.native,
             )
             found.append(self._count(_SCORED_WORK, _Scores(numbers, trees, votes, exhausted.astype(np.bool_))))
-        return _Scores(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
+        self._scored[key] = _Scores(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
+        return self._scored[key]
 
     def _count(self, work: int, result: T) -> T:
         """Return the result of some work, which the progress bar counts."""
         self._done.add(work)
         return result
-
-    def _score(self, recipe: ForestRecipe, n_parts: int) -> float:
-        """Return the mean accuracy over the first 100 steps on the first parts."""
-        correct = np.concatenate([self._judge(number, recipe) for number in range(n_parts)])
-        return float(np.trapezoid(correct.mean(axis=0), _STAGES) / _STAGES[-1])
 
     def _judge(self, number: int, recipe: ForestRecipe) -> NDArray[np.bool_]:
         """Return whether each record of a part is classified correctly at each stage."""
@@ -332,13 +366,39 @@ class _Trial:
     def _forest(self, quarter: int, recipe: ForestRecipe, done: Counter | None = None) -> BayesForest:
         """Return the forest of all but one quarter; `done` counts the iterations of its root model."""
         key = quarter, recipe.metric, recipe.bandwidth
-        build = partial(build_forest, threads=self._threads, margin_iterations=_MARGIN_ITERATIONS, stop=self._stop)
-        train = partial(train_root_model, threads=self._threads, margin_iterations=_MARGIN_ITERATIONS, stop=self._stop)
         if key not in self._forests:
-            points, numbers = self._outside(quarter)
-            mapped = map_records(self._metric(quarter, recipe), points, self._threads)
-            trees_only = replace(recipe, root_weight=None)
-            self._forests[key] = build(trees_only, mapped, numbers, self._n_classes)
-        if recipe.root_weight is not None and not self._forests[key].has_root_model:
-            train(recipe, self._forests[key], done=done)
-        return self._forests[key]
+            self._forests[key] = self._trees(quarter, replace(recipe, root_weight=None))
+        forest = self._forests[key]
+        if recipe.root_weight is not None and not forest.has_root_model:
+            train_root_model(
+                recipe,
+                forest,
+                threads=self._threads,
+                margin_iterations=_MARGIN_ITERATIONS,
+                done=done,
+                stop=self._stop,
+            )
+        return forest
+
+    def _trees(self, quarter: int, recipe: ForestRecipe) -> BayesForest:
+        """Return the forest of all but one quarter; trees of another bandwidth are used again if they are the same."""
+        if recipe.construction in SHAPED_WITHOUT_BANDWIDTH:
+            for (other_quarter, metric, _), forest in self._forests.items():
+                if (other_quarter, metric) == (quarter, recipe.metric):
+                    return build_with_bandwidth(
+                        recipe,
+                        forest,
+                        threads=self._threads,
+                        margin_iterations=_MARGIN_ITERATIONS,
+                        stop=self._stop,
+                    )
+        points, numbers = self._outside(quarter)
+        return build_forest(
+            recipe,
+            map_records(self._metric(quarter, recipe), points, self._threads),
+            numbers,
+            self._n_classes,
+            threads=self._threads,
+            margin_iterations=_MARGIN_ITERATIONS,
+            stop=self._stop,
+        )

@@ -99,13 +99,14 @@ def _fit_stage(scores: NDArray[np.float64], numbers: NDArray[np.int32]) -> tuple
     """Return log b and the floor of one stage: each in turn, the other one fixed."""
     n, n_classes = scores.shape
     below = scores - scores.max(axis=1, keepdims=True)  # -inf where the raw probability is 0
+    below = below.astype(np.float32)  # its exponentials take a fifth of the time, and the search ends at `_PRECISION`
     own = below[np.arange(n), numbers]
     min_floor = 1.0 / (n + 1)
     log_sharpness, floor = 0.0, max(min_floor, 0.02)
 
     def own_probability(rate: float) -> NDArray[np.float64]:
-        sharpness = np.exp(rate)
-        return np.asarray(np.exp(sharpness * own) / np.exp(sharpness * below).sum(axis=1))
+        sharpness = np.float32(np.exp(rate))
+        return np.asarray(np.exp(sharpness * own) / np.exp(sharpness * below).sum(axis=1), dtype=np.float64)
 
     def loss(rate: float, share: float) -> float:
         doubt: float = rate**2 / (2 * n)  # raw probabilities are changed only as far as the records tell

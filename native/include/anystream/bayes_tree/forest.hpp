@@ -235,6 +235,9 @@ class Forest {
     /// Replaces everything by the trees of these records.
     void build(std::span<const double> points, std::span<const std::int32_t> point_class, std::size_t classes,
                const Building& how);
+    /// The same trees of the same records with Gaussians by other settings, without a root model: what `build` returns
+    /// where the construction does not depend on what differs. Fanout, window and scale have to be the same.
+    [[nodiscard]] Forest with_settings(const ForestSettings& settings) const;
     /// Allocates what inserting `records` more records of classes below `class_total` can need, and changes nothing
     /// that can be observed. After it, these insertions and the declaration of these classes cannot fail.
     void reserve(std::size_t records, std::size_t class_total);
