@@ -173,7 +173,8 @@ void Query::require_sums(const ClassState& state, const std::vector<Frontier::En
         return value;
     };
     for (const float log2_value : state.kernel_log2) value_of(log2_value);
-    for (const Frontier::Entry& entry : entries) require(entry.key != EntryGroup::kNoKey && entry.value == value_of(entry.log2_value));
+    for (const Frontier::Entry& entry : entries)
+        require(entry.key != EntryGroup::kNoKey && entry.value == value_of(entry.log2_value));
     require(std::isfinite(state.peak) && state.sum > 0.0 && state.sum <= state.peak);
     require(state.sum == state.peak || state.sum > kCancelled * state.peak);
     require(std::abs(state.sum - sum) <= kRounding * state.peak);
