@@ -6,7 +6,6 @@
 
 #include "anystream/text/answer_lines.hpp"
 #include "anystream/text/json_lines.hpp"
-#include "anystream/text/line_bounds.hpp"
 #include "anystream/text/number_lines.hpp"
 #include "bindings.hpp"
 
@@ -49,18 +48,6 @@ text::Texts texts_of(const nb::bytes& all, const Vector<std::int64_t>& ends) {
 }  // namespace
 
 void bind_text(nb::module_& m) {
-    m.def(
-        "find_lines",
-        [](const nb::bytes& content, char line_end, OutVector<std::int64_t> starts, OutVector<std::int64_t> ends) {
-            const auto text = bytes_of(content);
-            require_equal("number of line ends", ends.size(), starts.size());
-            const nb::gil_scoped_release unlocked;
-            const auto longest = text::find_lines(text, line_end, as_span(starts), as_span(ends));
-            if (!longest) throw std::invalid_argument("the text has fewer lines than were asked for");
-            return *longest;
-        },
-        "text"_a, "line_end"_a, "starts"_a.noconvert(), "ends"_a.noconvert(),
-        "Write where the first lines of a text begin and end, without a carriage return; return the longest length.");
     m.def(
         "read_number_lines",
         [](const nb::bytes& content, Vector<std::int64_t> starts, Vector<std::int64_t> ends, char delimiter,

@@ -1032,11 +1032,6 @@ class DecisionForest:
     @property
     def own_bytes(self) -> int: ...
 
-def find_lines(text: bytes, line_end: str, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> int:
-    """
-    Write where the first lines of a text begin and end, without a carriage return; return the longest length.
-    """
-
 def read_number_lines(text: bytes, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], delimiter: str, columns: int, number_places: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], text_places: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], text_starts: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], text_ends: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')]) -> int:
     """
     Read lines until one is not plain: right number of cells, no quotes, decimals below 2^53 or nothing. Return how many were.

@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anystream import _native
 from anystream.connectors.lines import LineReader
 from anystream.connectors.prefix_hash import PrefixHash
-from reference.line_bounds import find_lines
 
 
 @given(
@@ -182,26 +180,6 @@ def test_the_fingerprint_does_not_depend_on_how_the_input_was_read(tmp_path):
     read_all(resumed)
     assert whole.fingerprint() == resumed.fingerprint()
     assert whole.fingerprint()["bytes"] == 700_004
-
-
-@given(
-    text=st.lists(st.sampled_from([b"a", b"bc", b"\n", b"\r", b"\r\n", b"\0", b"\xff"])).map(b"".join),
-    mark=st.sampled_from("\n\r"),
-)
-def test_bounds_of_lines_equal_those_found_byte_by_byte(text, mark):
-    expected_starts, expected_ends, expected_longest = find_lines(text, mark.encode())
-    starts, ends = np.empty((2, len(expected_starts)), dtype=np.int64)
-    longest = _native.find_lines(text, mark, starts, ends)
-    assert (starts.tolist(), ends.tolist(), longest) == (expected_starts, expected_ends, expected_longest)
-
-
-@pytest.mark.parametrize(("text", "n"), [(b"", 1), (b"a\nb", 2), (b"a\n", 2)])
-def test_more_lines_than_a_text_has_are_an_error(text, n):
-    starts, ends = np.empty((2, n), dtype=np.int64)
-    with pytest.raises(ValueError, match="the text has fewer lines than were asked for"):
-        _native.find_lines(text, "\n", starts, ends)
-    with pytest.raises(ValueError, match="number of line ends"):
-        _native.find_lines(text, "\n", starts, ends[:0])
 
 
 def test_an_input_that_is_not_hashed_counts_bytes_and_compares_with_no_fingerprint(tmp_path):

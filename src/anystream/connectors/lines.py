@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream import _native
 from anystream.connectors.byte_input import ByteInput
 from anystream.connectors.prefix_hash import PrefixHash
 
@@ -284,13 +283,16 @@ class LineReader:
     def _split_chunk(self, chunk: bytes) -> None:
         line_end = self._line_end or b"\n"
         text = self._tail + chunk
-        used = text.rfind(line_end) + 1
-        starts, ends = np.empty((2, text.count(line_end)), dtype=np.int64)
-        if self._skipping or _native.find_lines(text, line_end.decode(), starts, ends) > self.max_line_bytes:
+        content = np.frombuffer(text, dtype=np.uint8)
+        ends = np.flatnonzero(content == line_end[0]).astype(np.int64, copy=False)
+        starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else ends
+        if self._skipping or (len(ends) and (ends - starts).max() > self.max_line_bytes):
             self._split_long(chunk, line_end)
             return
-        if used:
-            self._add(LineBlock(text, starts, ends, self._tail_offset, self._number))
+        if len(ends):
+            used = int(ends[-1]) + 1
+            has_return = (ends > starts) & (content[ends - 1] == ord("\r"))
+            self._add(LineBlock(text, starts, ends - has_return, self._tail_offset, self._number))
             self._tail_offset += used
             text = text[used:]
         self._tail, self._tail_bytes = text, len(text)
