@@ -69,6 +69,15 @@ def test_limits_always_fit_native_integers(steps, seconds, until):
         assert nanoseconds == 0
 
 
+def test_a_deadline_that_ends_early_gives_up_a_tenth_of_the_time_left_at_most():
+    far, near, past = time.monotonic() + 3600, time.monotonic() + 100, time.monotonic() - 1
+    assert Budget(steps=4, until=far).end_early(0.5) == Budget(steps=4, until=far - 0.5)
+    assert near - 10.0 <= Budget(until=near).end_early(50.0).until <= near - 5.0  # even if the test is held up
+    assert Budget(until=past).end_early(0.5).until == past
+    steps = Budget(steps=4)
+    assert steps.end_early(0.5) is steps
+
+
 def test_the_clock_starts_when_the_call_does():
     started = Budget(seconds=3600).start()
     assert started.seconds is None

@@ -1,9 +1,12 @@
 """Answers to records that a deadline did not let the classifier reach."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 from anystream import BayesTreeClassifier, Budget
+from anystream.anytime.answer import Answer, Unread
 from anystream.anytime.checks import three_clusters
 
 
@@ -35,3 +38,26 @@ def test_records_are_validated_when_their_turn_comes():
     with pytest.raises(ValueError, match="infinity"):
         model.classify(many, budget=Budget(seconds=0))
     assert len(model.classify(many[4:], budget=Budget(seconds=0))) == len(many) - 4
+
+
+def test_records_behind_the_arrays_of_an_answer_were_not_reached():
+    reached, prior = np.array([True, False]), np.array([0.1, 0.9])
+    given = np.array(["a", "a"]), np.array([[0.8, 0.2], [0.5, 0.5]]), np.array([3, 0]), np.array([True, False])
+    answer = Answer(*given, 0.5, reached, Unread("b", prior, n_behind=3))
+    assert len(answer) == 5
+    assert answer.steps.tolist() == [3, 0, 0, 0, 0]
+    assert answer.labels.tolist() == ["a", *"bbbb"]
+    assert answer.proba.tolist() == [[0.8, 0.2], *[[0.1, 0.9]] * 4]
+    assert answer.reached.tolist() == answer.certified.tolist() == [True, *[False] * 4]
+    assert answer.confident.tolist() == [False] * 5
+    assert answer.take(slice(4, None)).labels.tolist() == ["b"]
+
+
+def test_threads_that_read_an_answer_at_once_see_the_same_rows():
+    given = np.zeros(1, np.int64), np.ones((1, 1)), np.zeros(1, np.int64), np.zeros(1, np.bool_)
+    for _ in range(20):
+        answer = Answer(*given, 0.0, np.ones(1, np.bool_), Unread(7, np.ones(1), n_behind=5000))
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda name, answer=answer: len(getattr(answer, name)), ["labels", "proba"] * 4))
+        assert found == [5001] * 8
+        assert answer.labels[1:].tolist() == [7] * 5000

@@ -10,6 +10,35 @@ from numpy.typing import NDArray
 _MAX_LABEL_BYTES = 1024
 
 
+class _Rows(NamedTuple):
+    """Arrays of an answer, with one row per record."""
+
+    labels: NDArray[Any]
+    proba: NDArray[np.float64]
+    steps: NDArray[np.int64]
+    certified: NDArray[np.bool_]
+    reached: NDArray[np.bool_] | None  # None: all were reached
+    confident: NDArray[np.bool_] | None  # None: none is confident
+
+
+class Unread(NamedTuple):
+    """What an answer says of the records that a call did not reach.
+
+    Parameters
+    ----------
+    label : object
+        The most probable class among the training records.
+    proba : array of shape (n_classes,)
+        The probabilities of the classes among the training records.
+    n_behind : int
+        Number of records behind the last row of the arrays of an answer; none of them was reached.
+    """
+
+    label: Any
+    proba: NDArray[np.float64]
+    n_behind: int = 0
+
+
 class Answer:
     """Labels and probabilities of a batch of records, and the work they took.
 
@@ -28,15 +57,15 @@ class Answer:
     reached : array of shape (n_records,), optional
         False where the deadline or the stop token ended the call before this record: its probabilities are those of
         the classes among the training records. Default: all were reached.
-    unread : tuple of label and array of shape (n_classes,), optional
-        Label and probabilities of records that were not reached. They are written when they are first asked for,
-        because writing a large array takes longer than a deadline allows.
+    unread : Unread, optional
+        What is said of records that were not reached, also of those for which the arrays have no row. It is written
+        when it is first asked for, because writing a large array takes longer than a deadline allows.
     confident : array of shape (n_records,), optional
         True where a test of the classifier ended the work, at a stated rate of error; such labels are not certified.
         Default: none.
     """
 
-    __slots__ = ("_confident", "_labels", "_proba", "_reached", "_unread", "certified", "elapsed_s", "steps")
+    __slots__ = ("_n_records", "_rows", "_unread", "elapsed_s")
 
     def __init__(
         self,
@@ -46,54 +75,69 @@ class Answer:
         certified: NDArray[np.bool_],
         elapsed_s: float,
         reached: NDArray[np.bool_] | None = None,
-        unread: tuple[Any, NDArray[np.float64]] | None = None,
+        unread: Unread | None = None,
         confident: NDArray[np.bool_] | None = None,
     ) -> None:
-        self._labels = labels
-        self._proba = proba
-        self.steps = steps
-        self.certified = certified
-        self.elapsed_s = elapsed_s
-        self._reached = reached
+        self._rows = _Rows(labels, proba, steps, certified, reached, confident)
+        self._n_records = len(labels) + (0 if unread is None else unread.n_behind)
         self._unread = unread
-        self._confident = confident
+        self.elapsed_s = elapsed_s
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The most probable class of each record."""
+        return self._complete().labels
+
+    @property
+    def proba(self) -> NDArray[np.float64]:
+        """Probabilities in the order of the classifier's `classes_`; each row sums to 1."""
+        return self._complete().proba
+
+    @property
+    def steps(self) -> NDArray[np.int64]:
+        """Steps taken for each record."""
+        return self._complete().steps
+
+    @property
+    def certified(self) -> NDArray[np.bool_]:
+        """True where no further step could change the label."""
+        return self._complete().certified
 
     @property
     def reached(self) -> NDArray[np.bool_]:
         """False where the deadline or the stop token ended the call before this record."""
-        if self._reached is None:  # made when it is first asked for: that takes as long as classifying a record
-            self._reached = np.ones(len(self), dtype=np.bool_)
-        return self._reached
+        rows = self._complete()
+        if rows.reached is None:  # made when it is first asked for: that takes as long as classifying a record
+            rows = self._rows = rows._replace(reached=np.ones(len(rows.labels), dtype=np.bool_))
+        assert rows.reached is not None
+        return rows.reached
 
     @property
     def confident(self) -> NDArray[np.bool_]:
         """True where a test of the classifier ended the work; such labels are not certified."""
-        if self._confident is None:
-            self._confident = np.zeros(len(self), dtype=np.bool_)
-        return self._confident
+        rows = self._complete()
+        if rows.confident is None:
+            rows = self._rows = rows._replace(confident=np.zeros(len(rows.labels), dtype=np.bool_))
+        assert rows.confident is not None
+        return rows.confident
 
     @property
     def settled(self) -> NDArray[np.bool_]:
         """True where a larger number of steps changes nothing: certified or confident."""
         return np.asarray(self.certified | self.confident)
 
-    @property
-    def labels(self) -> NDArray[Any]:
-        """The most probable class of each record."""
-        self._write_unread()
-        return self._labels
-
-    @property
-    def proba(self) -> NDArray[np.float64]:
-        """Probabilities in the order of the classifier's `classes_`; each row sums to 1."""
-        self._write_unread()
-        return self._proba
-
-    def _write_unread(self) -> None:
-        if self._unread is not None:
-            rows = np.flatnonzero(~self.reached)
-            self._labels[rows], self._proba[rows] = self._unread
-            self._unread = None  # last: another thread may write the same values meanwhile
+    def _complete(self) -> _Rows:
+        """Return the arrays, with what is said of records that were not reached."""
+        rows, unread = self._rows, self._unread
+        if unread is None:
+            return rows
+        rows = _extend(rows, self._n_records)
+        assert rows.reached is not None
+        unreached = np.flatnonzero(~rows.reached)
+        rows.labels[unreached], rows.proba[unreached] = unread.label, unread.proba
+        self._rows = rows
+        self._unread = None  # last: another thread may write the same values meanwhile
+        return rows
 
     def take(self, rows: slice | NDArray[np.bool_]) -> Answer:
         """Return the answer for some of the records."""
@@ -101,7 +145,7 @@ class Answer:
         return Answer(*kept, self.elapsed_s, self.reached[rows], confident=self.confident[rows])
 
     def __len__(self) -> int:
-        return len(self._labels)
+        return self._n_records
 
     def __repr__(self) -> str:
         if len(self) == 0:
@@ -114,6 +158,21 @@ class Answer:
             f"{f'{unreached} not reached, ' if unreached else ''}"
             f"{self.elapsed_s * 1e3:.2f} ms)"
         )
+
+
+def _extend(rows: _Rows, n_records: int) -> _Rows:
+    """Return the arrays with rows for `n_records`; those behind the present ones were not reached."""
+    if len(rows.labels) == n_records:
+        return rows
+
+    def longer(present: NDArray[Any] | None) -> Any:
+        if present is None:
+            return None
+        array = np.zeros((n_records, *present.shape[1:]), present.dtype)
+        array[: len(present)] = present
+        return array
+
+    return _Rows(*map(longer, rows))
 
 
 def most_probable(classes: NDArray[Any], proba: NDArray[np.float64]) -> NDArray[Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +31,9 @@ def classify_in_blocks(
 ) -> tuple[NDArray[Any], BatchResult]:
     """Return labels and results of records, block by block until a deadline; each gets its share of the time left.
 
-    Records are validated when their turn comes. Labels that were not reached are undefined.
+    Records are validated when their turn comes. The arrays end with the last block that was reached, and no block is
+    begun that would end after the deadline if it took as long as the last one beyond its share. Labels of records that
+    were not reached are undefined.
 
     Parameters
     ----------
@@ -42,19 +46,32 @@ def classify_in_blocks(
     length : int
         Records per block.
     """
-    n_records = len(X)
-    proba = np.empty((n_records, len(model.classes_)))
-    labels = np.empty(n_records, dtype=most_probable(model.classes_, proba[:0]).dtype)
-    steps = np.zeros(n_records, dtype=np.int64)
-    certified, reached, confident = (np.zeros(n_records, dtype=np.bool_) for _ in range(3))
+    assert limits.until is not None
+    n_records, overhead_s = len(X), 0.0
+    labels: list[NDArray[Any]] = []
+    results: list[BatchResult] = []
     for first in range(0, n_records, length):
-        rows = slice(first, min(first + length, n_records))
-        if first > 0 and limits.is_over():
+        started = time.monotonic()
+        if first > 0 and (started + overhead_s >= limits.until or limits.is_over()):
             break
-        share = limits.share((rows.stop - first) / (n_records - first))
-        result = BatchResult(*model.classify_records(model.validate_records(X[rows]), share))
-        labels[rows] = most_probable(model.classes_, result.proba)
-        proba[rows], steps[rows], certified[rows] = result[:3]
-        reached[rows] = True if result.reached is None else result.reached
-        confident[rows] = False if result.confident is None else result.confident
-    return labels, BatchResult(proba, steps, certified, reached, confident)
+        block = X[first : first + length]
+        share = limits.share(len(block) / (n_records - first))
+        result = BatchResult(*model.classify_records(model.validate_records(block), share))
+        labels.append(most_probable(model.classes_, result.proba))
+        results.append(result)
+        assert share.until is not None
+        overhead_s = max(0.0, time.monotonic() - share.until)
+    return np.concatenate(labels), _join(results)
+
+
+def _join(results: Sequence[BatchResult]) -> BatchResult:
+    """Return the results of blocks as one."""
+    reached = [np.ones(len(each.steps), np.bool_) if each.reached is None else each.reached for each in results]
+    confident = [np.zeros(len(each.steps), np.bool_) if each.confident is None else each.confident for each in results]
+    return BatchResult(
+        np.concatenate([each.proba for each in results]),
+        np.concatenate([each.steps for each in results]),
+        np.concatenate([each.certified for each in results]),
+        np.concatenate(reached),
+        np.concatenate(confident),
+    )

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from anystream.anytime.answer import Answer, BatchResult, most_probable, take_label
+from anystream.anytime.answer import Answer, BatchResult, Unread, most_probable, take_label
 from anystream.anytime.blocks import block_length, classify_in_blocks
 from anystream.anytime.budget import Budget, BudgetLike
 from anystream.anytime.dense import to_dense
@@ -23,6 +23,8 @@ from anystream.anytime.stages import check_stages
 
 if TYPE_CHECKING:
     from anystream.anytime.profile import PerformanceProfile
+
+_FINISH_S = 1.5e-4  # before a deadline: time to put an answer together, and to come back from other threads
 
 
 class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -165,21 +167,27 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         length = None if limits.until is None else block_length(X)
         if length is None or len(X) <= length:  # type: ignore[arg-type]  # an array
             model = self.pin()
-            result = BatchResult(*model.classify_records(model.validate_records(X), limits))
+            unread, work = None, limits.end_early(_FINISH_S)
+            result = BatchResult(*model.classify_records(model.validate_records(X), work))
             labels = most_probable(model.classes_, result.proba)
+            if result.reached is not None and not result.reached.all():
+                unread = model.describe_unread(result.proba.shape[1])
         else:
             model = self.published()
-            labels, result = classify_in_blocks(model, X, limits, length)  # type: ignore[arg-type]
-        unread = None
-        if result.reached is not None and not result.reached.all():
-            prior, n_classes = model.prior_proba(), result.proba.shape[1]
-            if len(prior) > n_classes:  # another thread has learned a new class since, which comes last
-                known = prior[:n_classes]
-                prior = known / known.sum() if known.any() else np.full(n_classes, 1.0 / n_classes)
-            unread = most_probable(model.classes_, prior[np.newaxis])[0], prior
+            unread = model.describe_unread(len(model.classes_))  # before the deadline: few batches are so large
+            labels, result = classify_in_blocks(model, X, limits.end_early(_FINISH_S), length)  # type: ignore[arg-type]
+            unread = unread._replace(n_behind=len(X) - len(labels))  # type: ignore[arg-type]
         self.check_unchanged()
         proba, steps, certified, reached, confident = result
         return Answer(labels, proba, steps, certified, time.perf_counter() - started, reached, unread, confident)
+
+    def describe_unread(self, n_classes: int) -> Unread:
+        """Return label and probabilities, of so many classes, for records that a deadline did not let us reach."""
+        prior = self.prior_proba()
+        if len(prior) > n_classes:  # another thread has learned a new class since, which comes last
+            known = prior[:n_classes]
+            prior = known / known.sum() if known.any() else np.full(n_classes, 1.0 / n_classes)
+        return Unread(most_probable(self.classes_, prior[np.newaxis])[0], prior)
 
     def staged_predict_proba(
         self, X: ArrayLike, *, stages: Sequence[int] | None = None
