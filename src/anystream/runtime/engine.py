@@ -327,13 +327,15 @@ class Engine:
             return 0.0
         began = self.clock.now()
         is_late = evicted.deadline < now
+        if is_late.all():
+            self._classifier.classify_once(evicted, 0, now)
+            return self.clock.now() - began
         if is_late.any():
             self._classifier.classify_once(evicted.take(is_late), 0, now)
-        if not is_late.all():
-            in_time = evicted.take(~is_late)
-            called = self.clock.now()
-            work = self._classifier.classify_once(in_time, 0, float(in_time.deadline.min()))
-            work.measured_by(self.cost, self.clock.now() - called)
+        in_time = evicted.take(~is_late)
+        called = self.clock.now()
+        work = self._classifier.classify_once(in_time, 0, float(in_time.deadline.min()))
+        work.measured_by(self.cost, self.clock.now() - called)
         return self.clock.now() - began
 
     def _classify_batch(self, began: float, evicted_s: float) -> tuple[BatchPlan | None, int]:

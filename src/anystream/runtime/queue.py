@@ -55,10 +55,12 @@ class RecordQueue:
         surplus = self._length - self.capacity
         if surplus <= 0:
             return records.take(slice(0, 0))
+        n_late = min(int(np.searchsorted(self.deadlines(), now)), surplus) if self.overflow == "answer_now" else 0
+        if n_late == surplus:
+            return self.dequeue(n_late)  # from the front: those that stay are not copied
         by_age = np.argsort(self._column("sequence"), kind="stable")
         if self.overflow == "answer_now":
-            n_late = min(int(np.searchsorted(self.deadlines(), now)), surplus)
-            newest = by_age[by_age >= n_late][n_late - surplus :] if n_late < surplus else by_age[:0]
+            newest = by_age[by_age >= n_late][n_late - surplus :]
             return self.dequeue(np.concatenate([np.arange(n_late), newest]))
         return self.dequeue(by_age[:surplus] if self.overflow == "shed_oldest" else by_age[-surplus:])
 

@@ -91,10 +91,12 @@ class RecordChecks:
             reason = f"a feature is beyond {self.max_value:g}, which no model learns; rescale it, or use NaN"
             records, more = _split_off(records, beyond, reason)
             rejected += more
-        for column, find_error in (("key", self.key_error), ("label", self.label_error)):
-            records, more = _split_off_errors(records, getattr(records, column), find_error)
-            rejected += more
-        return records, rejected
+        records, more = _split_off_errors(records, records.key, self.key_error)
+        rejected += more
+        if _has_no_error(records.label, self.label_error):
+            return records, rejected
+        records, more = _split_off_errors(records, records.label, self.label_error)
+        return records, rejected + more
 
     def key_error(self, key: Any) -> str | None:
         """Return what is wrong with a key, or None: sinks write it, and later labels refer to it."""
@@ -144,6 +146,18 @@ def _split_off(
     if not invalid.any():
         return records, []
     return records.take(~invalid), records.take(invalid).reject(reason)
+
+
+def _has_no_error(labels: NDArray[Any], find_error: Callable[[Any], str | None]) -> bool:
+    """Whether no label has an error; labels of one type that are equal are looked at once, since there are few."""
+    if labels.dtype != object or not is_given(labels).any():
+        return not is_given(labels).any()
+    values = labels.tolist()
+    try:
+        distinct = set(zip(map(type, values), values, strict=True))
+    except TypeError:  # a list, for example, has no hash
+        return False
+    return all(find_error(value) is None for _, value in distinct)
 
 
 def _split_off_errors(
