@@ -5,10 +5,11 @@ from __future__ import annotations
 from anystream import _native
 from anystream.estimators.calibration import Calibration
 from anystream.graph.batch import Batch
-from anystream.graph.learning import Steps, learning_steps
+from anystream.graph.learning import learning_steps
 from anystream.graph.native_graph import PrincipalIndex
 from anystream.graph.principal import PrincipalGraph
 from anystream.graph.recipe import StreamRecipe
+from anystream.graph.steps import Steps
 
 
 class PrincipalInProgress:

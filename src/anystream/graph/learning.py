@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
 
@@ -22,11 +20,8 @@ from anystream.graph.change import (
 from anystream.graph.components import Components
 from anystream.graph.principal import PrincipalGraph
 from anystream.graph.recipe import StreamRecipe
+from anystream.graph.steps import Steps, take_all
 from anystream.graph.views import View
-
-Result = TypeVar("Result")
-Steps = Generator[int, None, Result]
-"""Work in steps of at most a millisecond or so each, which yields the weight of each step: 2 for long ones."""
 
 RECENT_BATCHES = 5
 """Number of batches whose components are compared with the whole graph to find missed changes."""
@@ -53,27 +48,16 @@ def learn_batch(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> Pr
     return take_all(learning_steps(graph, batch, recipe))
 
 
-def take_all(steps: Steps[Result]) -> Result:
-    """Return the result of work in steps."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
-
-
 def learning_steps(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> Steps[PrincipalGraph]:
     """Take the steps of `learn_batch`."""
     n_batches, n_records = graph.n_batches + 1, graph.n_records + len(batch)
     if len(graph.components):
         graph = yield from _revise(graph, batch, recipe)
         yield 1
-    metric = graph.metric.learn_batch(
+    metric = yield from graph.metric.learning_steps(
         batch.points, batch.labels, weighted=recipe.metric == "weighted", threads=recipe.components.threads
     )
     graph = replace(graph, metric=metric)
-    yield 2
     added = graph.batch_components(batch, graph.scale(recipe), recipe)
     yield 1
     components = graph.components.concatenate(added).limit_vertices(recipe.max_vertices)

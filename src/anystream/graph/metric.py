@@ -8,11 +8,14 @@ import numpy as np
 
 from anystream import _native
 from anystream.graph.array_types import Floats, Numbers
+from anystream.graph.steps import Steps, take_all
 
 DECAY = 0.97
 """Factor by which the sums of earlier batches shrink with every batch."""
 N_NEIGHBOURS = 5
 """Number of nearest hits and of nearest misses that Relief compares with a record."""
+N_PORTIONS = 3
+"""Number of portions in which the classes of a batch are compared."""
 MIN_WEIGHT = 1e-3
 """Minimum weight relative to the heaviest feature: a feature with weight 0 could never become relevant again."""
 
@@ -49,6 +52,10 @@ class Metric:
 
     def learn_batch(self, points: Floats, labels: Numbers, *, weighted: bool, threads: int) -> Metric:
         """Return the metric after one more batch; Relief weights are updated only if `weighted`."""
+        return take_all(self.learning_steps(points, labels, weighted=weighted, threads=threads))
+
+    def learning_steps(self, points: Floats, labels: Numbers, *, weighted: bool, threads: int) -> Steps[Metric]:
+        """Take the steps of `learn_batch`."""
         present = ~np.isnan(points)
         count = present.sum(axis=0)
         with np.errstate(invalid="ignore"):
@@ -63,7 +70,7 @@ class Metric:
         )
         if not weighted:
             return metric
-        relief = relief_weights(points * metric.scale(weighted=False), labels, threads)
+        relief = yield from _relief_steps(points * metric.scale(weighted=False), labels, threads)
         return Metric(metric.count, metric.total, metric.squares, origin, DECAY * self.relief + relief)
 
     def scale(self, *, weighted: bool) -> Floats:
@@ -97,8 +104,17 @@ class Metric:
 
 def relief_weights(points: Floats, labels: Numbers, threads: int) -> Floats:
     """Return how much farther nearest misses are than nearest hits, by feature: the mean over records with both."""
+    return take_all(_relief_steps(points, labels, threads))
+
+
+def _relief_steps(points: Floats, labels: Numbers, threads: int) -> Steps[Floats]:
+    """Take the steps of `relief_weights`, each for some of the classes."""
     total, records = np.zeros(points.shape[1]), 0
-    for label in np.unique(labels):
+    classes = np.unique(labels)
+    last_of_portions = np.linspace(0, len(classes), N_PORTIONS + 1).astype(np.int64)[1:] - 1
+    for number, label in enumerate(classes):
+        if number - 1 in last_of_portions:
+            yield 2
         own = labels == label
         inside, outside = np.ascontiguousarray(points[own]), np.ascontiguousarray(points[~own])
         if len(inside) < 2 or len(outside) == 0:
@@ -113,6 +129,7 @@ def relief_weights(points: Floats, labels: Numbers, threads: int) -> Floats:
         hits = hits[others].reshape(len(inside), -1)
         records += len(inside)
         total += _mean_differences(inside, outside[misses]) - _mean_differences(inside, inside[hits])
+    yield 2
     return total / max(records, 1)
 
 
