@@ -121,8 +121,9 @@ def test_memory_of_replaced_lists_is_freed_in_portions():
         model.learn_one(dict(enumerate(x)), label)
         pages.append(int(STATM.read_text().split()[1]))
     freed = -np.diff(pages) * resource.getpagesize()
-    assert freed[freed > 0].sum() > 0.8 * X[:12_000].nbytes  # new lists were built, and replaced the first ones
-    assert freed.max() < 0.4 * X[:12_000].nbytes  # 1 MB of 12
+    # Others free memory meanwhile, an allocator of a sanitizer for example: only the portions of 1 MB are counted.
+    portions = np.count_nonzero((freed > 0.9e6) & (freed < 1.2e6))
+    assert portions * 2**20 > 0.6 * X[:12_000].nbytes  # of new lists that replaced the first ones; 0 if freed at once
 
 
 def test_learning_without_a_bound_warns_once(monkeypatch):
