@@ -60,13 +60,12 @@ def test_an_order_is_the_same_permutation_on_any_number_of_threads(case, name):
     assert order.tolist() == native_order(name, X, y, n_classes, threads=2).tolist()
 
 
-@pytest.mark.parametrize("name", ["simple_rank", "drop3"])
-def test_identical_records_of_two_classes_are_compared_a_quadratic_number_of_times(name):
+def test_identical_records_of_two_classes_are_compared_a_quadratic_number_of_times():
     n = 600
     y = np.random.default_rng(0).integers(0, 2, n)
     compared = _native.Counter()
-    native_order(name, np.zeros((n, 2)), y, 2, compared=compared)
-    assert compared.value < 3 * n**2  # 1.2 n^2 by SimpleRank; n^3 / 20 if every list that runs out cost a scan
+    native_order("simple_rank", np.zeros((n, 2)), y, 2, compared=compared)
+    assert 0 < compared.value < 3 * n**2  # 1.2 n^2 by SimpleRank; n^3 / 20 if every list that runs out cost a scan
 
 
 @pytest.mark.parametrize("name", list(ORDERINGS))
