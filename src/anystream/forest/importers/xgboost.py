@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -76,17 +77,19 @@ def convert_xgboost(
         )
     trees = get_field(model, "trees", list)
     output = int_array(model, "tree_info", len(trees))
-    weights = float_array(booster, "weight_drop", len(trees)) if name == "dart" else np.ones(len(trees))
     n_used = len(trees) if all_trees else _best_trees(learner, model, len(trees), n_outputs)
-    imported = _Trees(n_features).convert(trees[:n_used], weights)
-    names = tuple(str(feature) for feature in get_list(learner, "feature_names"))
     if n_used and (output.min() < 0 or output.max() >= n_outputs):
         raise InvalidContent(f"tree_info has output {output.max()}, expected 0 to {n_outputs - 1}")
+    base = _base_scores(parameters.get("base_score"), link, n_outputs)
+    imported = _Trees(n_features).convert(trees[:n_used])
+    if name == "dart":
+        imported = _weight_trees(imported, float_array(booster, "weight_drop", len(trees)), base[output])
+    names = tuple(str(feature) for feature in get_list(learner, "feature_names"))
     nodes = join_trees(imported)
     return TreeEnsemble(
         **nodes,
         output=output[:n_used].astype(np.int32),
-        base=_base_scores(parameters.get("base_score"), link, n_outputs),
+        base=base.astype(np.float64),
         divisor=1.0,
         link=link,
         single_records=True,
@@ -110,13 +113,10 @@ class _Trees:
         self._n_features = n_features
         self._free_words = MAX_CATEGORY_WORDS
 
-    def convert(self, trees: list[Any], weights: NDArray[np.float64]) -> list[ImportedTree]:
-        return [
-            self._convert_tree(tree, np.float32(weight), number)
-            for number, (tree, weight) in enumerate(zip(trees, weights, strict=False))
-        ]
+    def convert(self, trees: list[Any]) -> list[ImportedTree]:
+        return [self._convert_tree(tree, number) for number, tree in enumerate(trees)]
 
-    def _convert_tree(self, tree: Any, weight: np.float32, number: int) -> ImportedTree:
+    def _convert_tree(self, tree: Any, number: int) -> ImportedTree:
         if type(tree) is not dict:
             raise InvalidContent(f"tree {number} is {short(tree)} instead of an object")
         parameters = get_field(tree, "tree_param", dict)
@@ -143,7 +143,7 @@ class _Trees:
             left=np.where(swapped, right, left),
             right=np.where(swapped, left, right),
             missing_left=default_left != swapped,
-            value=(condition * weight).astype(np.float64)[:, None],
+            value=condition.astype(np.float64)[:, None],
             cover=np.maximum(cover, 0.0),
             category_words=words,
         )
@@ -170,7 +170,29 @@ class _Trees:
         return words
 
 
-def _base_scores(found: object, link: Link, n_outputs: int) -> NDArray[np.float64]:
+def _weight_trees(
+    trees: list[ImportedTree], weights: NDArray[np.float64], base: NDArray[np.float32]
+) -> list[ImportedTree]:
+    """Return trees of dart with weighted leaves, rounded as XGBoost does: it adds the base first and subtracts it.
+
+    Parameters
+    ----------
+    trees : list of ImportedTree
+        The trees in use.
+    weights : array of shape (n_trees,)
+        Weights of all trees.
+    base : array of shape (n_trees,)
+        Score without trees of the output of each tree.
+    """
+    weighted = []
+    with np.errstate(over="ignore", invalid="ignore"):  # the ensemble rejects infinite values
+        for tree, weight, start in zip(trees, weights, base, strict=False):
+            value = ((start + tree.value.astype(np.float32)) - start) * np.float32(weight)
+            weighted.append(replace(tree, value=value.astype(np.float64)))
+    return weighted
+
+
+def _base_scores(found: object, link: Link, n_outputs: int) -> NDArray[np.float32]:
     """Return the scores without trees; those of a sigmoid are stored as a probability."""
     try:
         if not isinstance(found, str) or len(found) > 100 * MAX_CLASSES:
@@ -185,8 +207,9 @@ def _base_scores(found: object, link: Link, n_outputs: int) -> NDArray[np.float6
     if link.kind == "sigmoid":
         if not 0 < scores[0] < 1:
             raise InvalidContent(f"its base_score is {scores[0]}, expected a probability between 0 and 1")
-        scores = -np.log(np.float32(1) / scores - np.float32(1))
-    return np.broadcast_to(scores, (n_outputs,)).astype(np.float64)
+        odds = (np.float32(1) / scores - np.float32(1)).astype(np.float64)
+        scores = -np.log(odds).astype(np.float32)  # NumPy's logarithm in float32 is a rounding step off now and then
+    return np.broadcast_to(scores, (n_outputs,))
 
 
 def _best_trees(learner: Mapping[str, Any], model: Mapping[str, Any], n_trees: int, n_outputs: int) -> int:
