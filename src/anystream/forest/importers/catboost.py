@@ -141,8 +141,9 @@ class _Features:
 def _check_feature(entry: Any) -> dict[str, Any]:
     if type(entry) is not dict:
         raise InvalidContent(f"a feature is {short(entry)} instead of an object")
-    parse_count(entry.get("flat_feature_index"), "flat_feature_index", _MAX_FEATURES)
-    return entry
+    return entry | {
+        "flat_feature_index": parse_count(entry.get("flat_feature_index"), "flat_feature_index", _MAX_FEATURES)
+    }
 
 
 def _pick(entries: list[dict[str, Any]], index: int) -> dict[str, Any]:
