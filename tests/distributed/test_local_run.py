@@ -6,6 +6,7 @@ import pytest
 from streams_of_parts import KillingJob, check_outputs, same_outputs, write_model, write_stream
 
 from anystream.distributed import StreamJob, make_partitions, run, supervise
+from anystream.distributed.partitions import Partition, create_folders
 
 pytestmark = pytest.mark.slow
 
@@ -56,3 +57,10 @@ def test_an_error_names_the_partition(stream, tmp_path):
     bad.write_text("x,y\n1,2\n")
     with pytest.raises(RuntimeError, match=r"bad\.csv failed: .*column"):
         run(model, [str(bad)], str(tmp_path / "answers.jsonl"), workers=1)
+
+
+def test_an_output_in_a_broker_gets_no_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answers, dead = "redis://127.0.0.1:1/answers", str(tmp_path / "dead" / "a.jsonl")
+    create_folders([Partition("a", "redis://127.0.0.1:1/events?group=g", answers, dead, str(tmp_path / "checkpoint"))])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint", "dead"]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from anystream.connectors.broker_address import is_address
 from anystream.model_file.replace_file import replace_file
 
 _CHUNK_BYTES = 2**20
@@ -72,10 +73,11 @@ def make_partitions(
 
 
 def create_folders(partitions: Sequence[Partition]) -> None:
-    """Create the folders of all outputs and checkpoints."""
+    """Create the folders of all checkpoints, and of outputs that are files."""
     for partition in partitions:
         for path in filter(None, (partition.output, partition.dead_letters)):
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            if not is_address(path):
+                Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(partition.checkpoint).mkdir(parents=True, exist_ok=True)
 
 
