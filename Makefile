@@ -248,12 +248,13 @@ fuzz: build/sanitize/.built
 
 # One model of each kind, used by many threads while one learns, under the thread sanitizer. Python itself is not
 # instrumented; what the sanitizer knows of it are its locks. Of OpenMP in scikit-learn it knows nothing: one thread.
+# MODEL=16 is one of the models of tests/model_file/fuzz.py alone.
 TSAN_SECONDS ?= 120
 TSAN_ENV = LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" PYTHONMALLOC=malloc OMP_NUM_THREADS=1 \
 	TSAN_OPTIONS=halt_on_error=1:exitcode=66:suppressions=$(CURDIR)/tests/attack/tsan.supp
 tsan: build build/tsan/.built
 	@PYTHONPATH=tests $(PY) -P -m attack --sanitized '$(TSAN_ENV) $(TSANPY) -P' --all-sanitized --only threads \
-	    --seconds $(TSAN_SECONDS) --seed $(SEED) --jobs $(JOBS) $(if $(CASE),--case $(CASE))
+	    --seconds $(TSAN_SECONDS) --seed $(SEED) --jobs $(JOBS) $(if $(CASE),--case $(CASE)) $(if $(MODEL),--model $(MODEL))
 
 # ONLY names attacks, CASE repeats one case of one of them.
 ATTACK_SECONDS ?= 300

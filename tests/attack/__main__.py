@@ -26,6 +26,7 @@ from rich.text import Text
 
 from attack.cases import Kind
 from attack.preload import HERE, build, compiler
+from model_file.fuzz import MODELS
 
 ATTACKS: dict[str, Kind] = {
     "files": Kind("damaged and forged model files", sanitized=True),
@@ -64,6 +65,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help=f"names, divided by commas, of {', '.join(ATTACKS)}")
     parser.add_argument("--jobs", type=int, default=2, help="attacks that run at the same time")
     parser.add_argument("--case", type=int, help="repeat one case")
+    parser.add_argument("--model", type=int, help="number of the only model whose threads run; needs --only threads")
     parser.add_argument("--sanitized", help="command of a Python that has the sanitized build, with its environment")
     parser.add_argument("--all-sanitized", action="store_true", help="run every attack with that Python")
     parser.add_argument("--fail-at", type=int, default=20, help="end an attack after this many failures")
@@ -74,6 +76,9 @@ def main() -> int:
     if skipped := [name for name in names if ATTACKS[name].preload and compiler() is None]:
         print(f"left out, since they need Linux and a C++ compiler: {', '.join(skipped)}")
         names = [name for name in names if name not in skipped]
+
+    if options.model is not None and (names != ["threads"] or not 0 <= options.model < len(MODELS)):
+        parser.error(f"--model is a number below {len(MODELS)}, with --only threads")
 
     weight = sum(ATTACKS[name].weight for name in names)
     with progress_bar() as show, ThreadPoolExecutor(options.jobs) as pool:
@@ -112,6 +117,8 @@ def run_process(name: str, seconds: float, result: Result, options: argparse.Nam
     arguments = [name, f"--seed={options.seed}", f"--seconds={seconds:.2f}", f"--skip={result.cases}"]
     if options.case is not None:
         arguments.append(f"--case={options.case}")
+    if options.model is not None:  # a case uses the model of its number modulo that of models
+        arguments += [f"--first={options.model}", f"--step={len(MODELS)}"]
     command = [sys.executable, "-P", "-m", "attack.process", *arguments]
     if options.sanitized and (kind.sanitized or options.all_sanitized):
         command = ["sh", "-c", f"exec env {options.sanitized} -m attack.process {shlex.join(arguments)}"]

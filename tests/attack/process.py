@@ -40,6 +40,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--skip", type=int, default=0, help="number of cases that ran before")
     parser.add_argument("--case", type=int, help="run this case alone")
+    parser.add_argument("--first", type=int, default=0, help="of endless cases, begin with this one")
+    parser.add_argument("--step", type=int, default=1, help="of endless cases, run one of so many")
     options = parser.parse_args()
     end = time.monotonic() + options.seconds
 
@@ -54,7 +56,7 @@ def main() -> None:
             if options.case is not None:
                 case = options.case
             elif order is None:
-                case = position
+                case = options.first + options.step * position
             elif position < len(order):
                 case = order[position]
             else:

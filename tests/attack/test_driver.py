@@ -1,17 +1,19 @@
 """The driver counts every case, and reports those that fail, end their process or hang."""
 
+import sys
 from argparse import Namespace
 
 import pytest
 
 from attack import __main__ as driver
 from attack.cases import Kind
+from model_file.fuzz import MODELS
 
 
 @pytest.fixture
 def broken(monkeypatch):
     monkeypatch.setitem(driver.ATTACKS, "broken", Kind("nothing", max_case_s=3.0))
-    return Namespace(seed=5, case=None, sanitized=None, fail_at=20)
+    return Namespace(seed=5, case=None, model=None, sanitized=None, fail_at=20)
 
 
 def run(options):
@@ -33,6 +35,16 @@ def test_one_case_is_repeated_by_its_number(broken):
     broken.case = 1
     result = run(broken)
     assert (result.cases, result.failures) == (1, [(1, "the guarantee is broken")])
+
+
+def test_one_model_is_used_by_the_cases_of_its_number(monkeypatch, broken):
+    commands = []
+    monkeypatch.setattr(driver.subprocess, "Popen", lambda command, **_: commands.append(command) or sys.exit())
+    broken.model = 3
+    with pytest.raises(SystemExit):
+        run(broken)
+    first, step = (int(part.partition("=")[2]) for part in commands[0][-2:])
+    assert {(first + step * position) % len(MODELS) for position in range(5)} == {3}
 
 
 def test_the_report_gives_the_command_that_repeats_a_failure(broken, capsys):
