@@ -284,8 +284,8 @@ class Engine:
 
     def _turn(self, *, ending: bool = False) -> None:
         began = self.clock.now()
-        n_taken, evicted = (0, Records.empty()) if ending else self._intake.take(began, self._max_untimed())
-        evicted_s = self._finish_evicted(evicted, began) if len(evicted) else 0.0
+        n_taken, evicted = (0, []) if ending else self._intake.take(began, self._max_untimed())
+        evicted_s = sum(self._finish_evicted(part, began) for part in evicted)
         while self._withdrawn:
             self.summary.withdrawn += self.queue.remove(self._withdrawn.popleft())
         n_taken += self._label_intake.take()

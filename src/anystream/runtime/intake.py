@@ -19,6 +19,7 @@ from anystream.runtime.records import Records, is_given
 from anystream.runtime.summary import Summary
 
 _MAX_POLL = 10_000  # maximum number of records taken at a time
+_PIECE = 8192  # of more, so many are polled and checked at a time: their arrays stay in the cache
 
 
 class Intake:
@@ -79,8 +80,8 @@ class Intake:
         self._read_to = -1  # records of an earlier run before this offset are finished, except these:
         self._unfinished: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
-    def take(self, now: float, max_untimed: int = _MAX_POLL) -> tuple[int, Records]:
-        """Enqueue the records that are ready; return how many were taken, and those that the queue evicted.
+    def take(self, now: float, max_untimed: int = _MAX_POLL) -> tuple[int, list[Records]]:
+        """Enqueue the records that are ready; return how many were taken, and those that the queue evicted, in parts.
 
         Parameters
         ----------
@@ -97,21 +98,34 @@ class Intake:
             if self._broker is not None:
                 self._broker.poll(0)  # keeps the membership in its group alive
                 self.remove_revoked()
-            return 0, Records.empty()
+            return 0, []
+        evicted: list[Records] = []
+        n_taken, piece, more = 0, max_records if max_records <= _MAX_POLL else _PIECE, True
+        while more and n_taken < max_records:
+            wanted = min(piece, max_records - n_taken)
+            n_polled, part = self._take_piece(now, wanted)
+            n_taken += n_polled
+            more = n_polled >= wanted
+            if len(part):
+                evicted.append(part)
+        self.rate.observe(n_taken, now)
+        return n_taken, evicted
+
+    def _take_piece(self, now: float, max_records: int) -> tuple[int, Records]:
+        """Poll once, check the records and enqueue them; return how many there were, and those that were evicted."""
         records, rejected = self._poll(max_records)
         self.remove_revoked()
-        n_taken = len(records) + len(rejected)
-        self.rate.observe(n_taken, now)
-        if n_taken == 0:
+        n_polled = len(records) + len(rejected)
+        if n_polled == 0:
             return 0, records
-        self._summary.taken += n_taken
+        self._summary.taken += n_polled
         self._delivery.reject(rejected)
         records, invalid = self._checks.split(records)
         self._delivery.reject(invalid)
         last = [records.line[-1] if len(records) else 0, *(found.line or 0 for found in rejected[-1:])]
         self.last_line = max(self.last_line, int(max(last)))
         self._stamp(records, now)
-        return n_taken, self._queue.enqueue(records, now)
+        return n_polled, self._queue.enqueue(records, now)
 
     def wait(self, seconds: float) -> None:
         """Return when records can be taken, and after `seconds` at the latest."""

@@ -150,14 +150,14 @@ def _split_off(
 
 def _has_no_error(labels: NDArray[Any], find_error: Callable[[Any], str | None]) -> bool:
     """Whether no label has an error; labels of one type that are equal are looked at once, since there are few."""
-    if labels.dtype != object or not is_given(labels).any():
-        return not is_given(labels).any()
-    values = labels.tolist()
+    values = (labels[:1] if labels.strides == (0,) else labels).tolist()  # no labels: one None for all records
+    types = set(map(type, values))
     try:
-        distinct = set(zip(map(type, values), values, strict=True))
+        if len(types) == 1:
+            return all(find_error(value) is None for value in set(values))
+        return all(find_error(value) is None for _, value in set(zip(map(type, values), values, strict=True)))
     except TypeError:  # a list, for example, has no hash
         return False
-    return all(find_error(value) is None for _, value in distinct)
 
 
 def _split_off_errors(

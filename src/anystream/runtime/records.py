@@ -297,6 +297,8 @@ def _no_objects(n: int) -> NDArray[Any]:
 
 
 def _as_objects(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
+    if isinstance(values, np.ndarray) and values.dtype == object:
+        return values
     plain = values.tolist() if isinstance(values, np.ndarray) else values  # Python objects, not NumPy scalars
     return np.fromiter(plain, dtype=object, count=len(values))
 

@@ -20,6 +20,7 @@ Schedule = Callable[[int, Records], NDArray[np.float64]]
 NaN rejects a record."""
 
 _READ_AHEAD = 512  # records read from the source at a time
+_MAX_READ_AHEAD = 8192  # after a pause, if so many are due
 
 
 def at_rate(records_per_s: float) -> Schedule:
@@ -86,6 +87,7 @@ class Replay(SourceWrapper):
         self._clock = clock
         self._start: float | None = None
         self._n_read = 0
+        self._last_arrival = self._per_s = 0.0  # of the records that were read last
         self._ahead = self._nothing = Records.empty()
         self._rejected: list[RejectedRecord] = []
 
@@ -147,7 +149,8 @@ class Replay(SourceWrapper):
         parts = [self._ahead] if len(self._ahead) else []
         n_ahead = len(self._ahead)
         while n_ahead < max_records and not self._source.done and not (parts and parts[-1].arrival[-1] > now):
-            records, rejected = self._source.poll(_READ_AHEAD)
+            n_due = int((now - self._last_arrival) * self._per_s)
+            records, rejected = self._source.poll(max(min(n_due, max_records - n_ahead, _MAX_READ_AHEAD), _READ_AHEAD))
             if len(records):
                 records.arrival = self._start + self._schedule(self._n_read, records)
             untimed = np.isnan(records.arrival)
@@ -157,9 +160,16 @@ class Replay(SourceWrapper):
             if len(records) == 0:
                 break
             self._n_read += len(records)
+            self._note_rate(records.arrival)
             n_ahead += len(records)
             parts.append(records)
         if len(parts) > 1:
             self._ahead = Records.concatenate(parts)
         elif parts:
             self._ahead = parts[0]
+
+    def _note_rate(self, arrival: NDArray[np.float64]) -> None:
+        """Note how many records arrive per second, from those that were read last."""
+        spread_s = float(arrival[-1] - arrival[0])
+        self._last_arrival = float(arrival[-1])
+        self._per_s = len(arrival) / spread_s if 0.0 < spread_s < math.inf else 0.0

@@ -163,7 +163,7 @@ class RepeatingSource:
         self.offset += len(numbers)
         rows = numbers % len(self._X)
         label = None if self._labels is None else self._labels[rows]
-        return PollResult(Records.from_features(self._X[rows], offset=numbers, label=label))
+        return PollResult(Records.from_features(self._X.take(rows, axis=0), offset=numbers, label=label))
 
     def wait(self, seconds: float) -> None:
         """Return at once: all records are ready."""
