@@ -3,7 +3,11 @@
 
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
+#include <cstring>
+#include <iterator>
 #include <tuple>
+#include <vector>
 
 #include "bindings.hpp"
 
@@ -55,6 +59,53 @@ void bind_bayes_kernels(nb::module_& m) {
             kernels().powers_of_two(log2_value.data(), origin, out.size(), out.data());
         },
         "log2_value"_a.noconvert(), "origin"_a, "out"_a.noconvert(), "2^(log2_value - origin), for tests.");
+    m.def(
+        "bayes_sum_powers",
+        [](Vector<float> log2_value, float origin, std::size_t count) {
+            if (log2_value.size() % 8 != 0 || count > log2_value.size())
+                throw std::invalid_argument("log2_value must have a multiple of 8 values, and at least count");
+            const LaneSum found = kernels().sum_powers(log2_value.data(), origin, count);
+            return std::tuple(found.sum, found.flags);
+        },
+        "log2_value"_a.noconvert(), "origin"_a, "count"_a,
+        "The sum of 2^(log2_value - origin) over the first values, and its flags; for tests.");
+    m.def(
+        "bayes_fill_group",
+        [](Vector<float> log2_density, Vector<float> log2_value, Vector<std::int32_t> child, std::size_t count,
+           float origin, std::int32_t nodes, bool by_density, std::int32_t step) {
+            for (const std::size_t size : {log2_density.size(), log2_value.size(), child.size()})
+                require_equal("length of an array", size, EntryGroup::kLanes);
+            std::vector<float> bits(child.size());
+            std::memcpy(bits.data(), child.data(), bits.size() * sizeof(float));
+            EntryGroup group;
+            const LaneSum found = kernels().fill_group(
+                {log2_density.data(), log2_value.data(), bits.data(), count, origin, nodes, by_density, step}, group);
+            const auto lanes = [](const auto& of) { return to_numpy(std::vector(std::begin(of), std::end(of))); };
+            return std::make_tuple(found.sum, found.flags, lanes(group.key), lanes(group.value),
+                                   lanes(group.log2_value), lanes(group.node));
+        },
+        "log2_density"_a.noconvert(), "log2_value"_a.noconvert(), "child"_a.noconvert(), "count"_a, "origin"_a,
+        "nodes"_a, "by_density"_a, "step"_a,
+        "The sum of the children's values, its flags, and keys, values, log2 values and nodes of their group; for "
+        "tests.");
+    m.def(
+        "bayes_take_keys",
+        [](Vector<std::int64_t> key, Vector<std::int32_t> node) {
+            require_equal("length of key", key.size(), EntryGroup::kLanes);
+            require_equal("length of node", node.size(), EntryGroup::kLanes);
+            EntryGroup group;
+            std::copy_n(key.data(), key.size(), group.key);
+            std::copy_n(node.data(), node.size(), group.node);
+            std::vector<std::int64_t> taken;
+            std::size_t lane = kernels().take_key(group, EntryGroup::kLanes);
+            while (group.key[lane] != EntryGroup::kNoKey) {
+                taken.push_back(static_cast<std::int64_t>(lane));
+                lane = kernels().take_key(group, lane);
+            }
+            return to_numpy(std::move(taken));
+        },
+        "key"_a.noconvert(), "node"_a.noconvert(),
+        "The lanes of a group in the order in which they are taken; for tests.");
 }
 
 }  // namespace anystream::bindings

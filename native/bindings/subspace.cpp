@@ -246,6 +246,36 @@ void bind_kernels(nb::module_& m) {
             return std::make_pair(to_numpy(ranges.cuts(0)), to_numpy(std::move(codes)));
         },
         "column"_a.noconvert(), "n_ranges"_a, "categorical"_a, "The cuts of a column and its codes, for tests.");
+    m.def(
+        "locust_floats",
+        [](Vector<double> x, OutVector<float> out) {
+            require_equal("length of out", out.size(), x.size());
+            kernels().floats(x.data(), x.size(), out.data());
+        },
+        "x"_a.noconvert(), "out"_a.noconvert(), "Values in single precision, for tests.");
+    m.def(
+        "locust_codes",
+        [](Vector<float> x, Matrix<float> limits, Vector<std::uint8_t> rows, OutVector<std::uint8_t> out) {
+            require_equal("columns of limits", limits.shape(1), x.size());
+            require_equal("length of rows", rows.size() * kLimitBlock, x.size());
+            require_equal("length of out", out.size(), x.size());
+            for (const std::uint8_t used : as_span(rows))
+                if (used > limits.shape(0)) throw std::invalid_argument("rows has more than there are limits");
+            kernels().codes(x.data(), limits.data(), rows.data(), x.size(), out.data());
+        },
+        "x"_a.noconvert(), "limits"_a.noconvert(), "rows"_a.noconvert(), "out"_a.noconvert(),
+        "The number of limits below each value, for tests.");
+    m.def(
+        "locust_extremes",
+        [](Matrix<float> values, OutVector<float> lowest, OutVector<float> highest, OutVector<std::int32_t> inner) {
+            for (const std::size_t size : {lowest.size(), highest.size(), inner.size()})
+                require_equal("length of an array", size, values.shape(1));
+            kernels().extremes(values.data(), values.shape(0), values.shape(1), lowest.data(), highest.data());
+            kernels().inner(values.data(), values.shape(0), values.shape(1), lowest.data(), highest.data(),
+                            inner.data());
+        },
+        "values"_a.noconvert(), "lowest"_a.noconvert(), "highest"_a.noconvert(), "inner"_a.noconvert(),
+        "Extremes of columns, and whether there are values between them; for tests.");
 }
 
 }  // namespace

@@ -280,6 +280,19 @@ def bayes_box_exponents(x: Annotated[NDArray[numpy.float64], dict(shape=(None,),
 def powers_of_two(log2_value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], origin: float, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """2^(log2_value - origin), for tests."""
 
+def bayes_sum_powers(log2_value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], origin: float, count: int) -> tuple[float, int]:
+    """
+    The sum of 2^(log2_value - origin) over the first values, and its flags; for tests.
+    """
+
+def bayes_fill_group(log2_density: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], log2_value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], child: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], count: int, origin: float, nodes: int, by_density: bool, step: int) -> tuple[float, int, Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')]]:
+    """
+    The sum of the children's values, its flags, and keys, values, log2 values and nodes of their group; for tests.
+    """
+
+def bayes_take_keys(key: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], node: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
+    """The lanes of a group in the order in which they are taken; for tests."""
+
 def build_shape(method: str, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], *, fanout: int, seed: int = 0, threads: int = 1, sample_size: int = 2000, window: int | None = 512, tolerance: float = 0.01, kernel_variance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, progress: Counter | None = None, stop: StopToken | None = None) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')]]:
     """
     The tree of one class's records, as (first_entry, entry): node i owns entry[first_entry[i]:first_entry[i + 1]],
@@ -533,6 +546,17 @@ def locust_intersect(a: Annotated[NDArray[numpy.uint64], dict(shape=(None,), ord
 
 def locust_ranges(column: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_ranges: int, categorical: bool) -> tuple[Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C')]]:
     """The cuts of a column and its codes, for tests."""
+
+def locust_floats(x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """Values in single precision, for tests."""
+
+def locust_codes(x: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], limits: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """The number of limits below each value, for tests."""
+
+def locust_extremes(values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], lowest: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], highest: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], inner: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """
+    Extremes of columns, and whether there are values between them; for tests.
+    """
 
 class MicroClusterSettings:
     """How micro-clusters grow, are removed and are stored in snapshots."""

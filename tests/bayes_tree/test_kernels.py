@@ -50,6 +50,76 @@ def test_powers_of_two_are_those_of_numpy_and_vanish_far_below(values, origin):
     assert (out[apart < -1001] == 0).all()
 
 
+TOO_HIGH, OUTSIDE, KERNEL, ENTRY = 1, 2, 4, 8
+NO_KEY, GONE = np.iinfo(np.int64).min, np.float32(-2e30)
+log2_values = st.floats(-2000, 499, width=32)
+
+
+@given(
+    values=st.lists(log2_values | st.floats(501, 900, width=32), max_size=40),
+    origin=st.integers(-50, 0),
+    padding=st.floats(-9, 9, width=32),
+)
+def test_sums_of_powers_leave_out_the_lanes_behind_the_last(values, origin, padding):
+    padded = np.array([*values, *[padding] * (-len(values) % 8)], np.float32)
+    total, flags = _native.bayes_sum_powers(padded, float(origin), len(values))
+    apart = padded[: len(values)].astype(float) - origin
+    assert flags == (TOO_HIGH if (apart > 500).any() else 0)
+    if not flags:
+        np.testing.assert_allclose(total, np.exp2(apart[apart > -1000]).sum(), rtol=1e-4)
+
+
+@given(
+    density=st.lists(
+        st.sampled_from([-0.0, 0.0, -1.5, 2.5, -1e30]) | st.floats(-2000, 499, width=32), min_size=8, max_size=8
+    ),
+    values=st.lists(log2_values, min_size=8, max_size=8),
+    children=st.lists(st.integers(-3, 5) | st.integers(0, 2**31 - 1), min_size=8, max_size=8),
+    count=st.integers(0, 8),
+    nodes=st.sampled_from([1, 6, 2**31 - 1]),
+    by_density=st.booleans(),
+    step=st.integers(-1000, 1000),
+)
+def test_a_group_holds_the_children_that_are_nodes(density, values, children, count, nodes, by_density, step):
+    density, values, children = (
+        np.array(density, np.float32),
+        np.array(values, np.float32),
+        np.array(children, np.int32),
+    )
+    total, flags, key, value, log2_value, node = _native.bayes_fill_group(
+        density, values, children, count, 0.0, nodes, by_density, step
+    )
+    np.testing.assert_allclose(total, np.exp2(values[:count][values[:count] > -1000].astype(float)).sum(), rtol=1e-4)
+    here = children[:count]
+    expected = OUTSIDE * (here >= nodes).any() | KERNEL * (here < 0).any() | ENTRY * (here >= 0).any()
+    assert flags == expected
+    entries = [lane for lane in range(count) if children[lane] >= 0]
+    for lane in set(range(8)) - set(entries):
+        assert (key[lane], value[lane], log2_value[lane]) == (NO_KEY, 0.0, GONE)
+    np.testing.assert_array_equal(log2_value[entries], values[entries])
+    np.testing.assert_array_equal(node, children)
+    powers = np.where(values > -1000, np.exp2(values.astype(float)), 0.0)
+    np.testing.assert_allclose(value[entries], powers[entries], rtol=1e-4)
+
+    def priority(lane):  # the sign of a zero counts, as its bits do
+        rank = (float(density[lane]), not np.signbit(density[lane]))
+        return (rank, -int(children[lane])) if by_density else (step, rank)
+
+    for one in entries:
+        for other in entries:
+            assert (key[one] < key[other]) == (priority(one) < priority(other))
+
+
+@given(
+    keys=st.lists(st.sampled_from([NO_KEY, -5, 0, 7]) | st.integers(-(2**63), 2**63 - 1), min_size=8, max_size=8),
+    nodes=st.lists(st.integers(0, 3) | st.integers(0, 2**31 - 1), min_size=8, max_size=8, unique=True),
+)
+def test_keys_are_taken_from_the_highest_on_and_equal_ones_by_their_nodes(keys, nodes):
+    taken = _native.bayes_take_keys(np.array(keys, np.int64), np.array(nodes, np.int32))
+    entries = [lane for lane in range(8) if keys[lane] != NO_KEY]
+    assert taken.tolist() == sorted(entries, key=lambda lane: (-keys[lane], nodes[lane]))
+
+
 @given(seed=st.integers(0, 10**6), d=st.integers(1, 40), n=st.integers(1, 20))
 def test_exponents_of_a_box_are_those_of_its_corners_and_the_mean_of_its_records(seed, d, n):
     random = np.random.default_rng(seed)

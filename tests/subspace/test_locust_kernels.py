@@ -65,6 +65,46 @@ def test_ranges_and_codes(values, n_ranges, categorical):
     assert codes.tolist() == [plain.code([value])[0] for value in column]
 
 
+@given(values=st.lists(st.floats() | st.floats(width=32) | st.sampled_from([-0.0, 1e39, -1e39, 3.4028235677973366e38])))
+def test_floats_are_clamped_and_have_one_zero(values):
+    out = np.empty(len(values), np.float32)
+    _native.locust_floats(np.array(values), out)
+    largest = float(np.finfo(np.float32).max)
+    expected = [
+        np.float32(min(max(value, -largest), largest)) if value == value else np.float32(np.nan) for value in values
+    ]
+    np.testing.assert_array_equal(out, np.array(expected, np.float32))
+    assert not np.signbit(out[out == 0]).any()
+
+
+@given(seed=st.integers(0, 10_000), blocks=st.integers(1, 5), rows=st.integers(0, 30))
+def test_codes_count_the_limits_below_that_are_in_use(seed, blocks, rows):
+    random = np.random.default_rng(seed)
+    x = random.choice(np.array([-1.0, -0.0, 0.0, 0.5, 2.0, 1e30, np.nan], np.float32), 16 * blocks)
+    used = random.integers(0, rows + 1, blocks).astype(np.uint8)
+    limits = random.choice(np.array([-1.0, 0.0, 0.5, 3.0], np.float32), (rows, 16 * blocks))
+    for block, count in enumerate(used.tolist()):
+        limits[count:, 16 * block : 16 * block + 16] = np.inf
+    out = np.empty(16 * blocks, np.uint8)
+    _native.locust_codes(x, limits, used, out)
+    expected = [MISSING if value != value else sum(limits[:, j] < value) for j, value in enumerate(x)]
+    assert out.tolist() == expected
+
+
+@given(seed=st.integers(0, 10_000), rows=st.integers(0, 12), columns=st.integers(1, 40))
+def test_extremes_and_what_lies_between_them(seed, rows, columns):
+    random = np.random.default_rng(seed)
+    values = random.choice(np.array([-3.0, -0.0, 0.0, 1.0, 7.5, np.nan], np.float32), (rows, columns))
+    before = random.choice(np.array([np.inf, 0.0, 2.0], np.float32), columns)
+    lowest, highest, inner = before.copy(), -before, np.zeros(columns, np.int32)
+    _native.locust_extremes(values, lowest, highest, inner)
+    for j in range(columns):
+        known = [value for value in values[:, j].tolist() if value == value]
+        assert lowest[j] == min([*known, before[j]])
+        assert highest[j] == max([*known, -before[j]])
+        assert bool(inner[j]) == any(lowest[j] < value < highest[j] for value in known)
+
+
 def test_many_values_are_sorted_by_their_bits():
     column = np.random.default_rng(0).normal(size=5000).astype(np.float32) * np.float32(1e20)
     cuts, codes = _native.locust_ranges(column, 100, False)
