@@ -44,9 +44,12 @@ constexpr std::size_t kMaxLine = 1 << 16;  // Python's parser has a limit for ce
 /// Whether a line has neither quotes nor carriage returns, and is well-formed text of a moderate length.
 [[nodiscard]] bool is_plain(std::string_view line) noexcept {
     if (line.size() > kMaxLine) return false;
-    bool special = false;
-    for (const char c : line) special |= c == '"' || c == '\r';
-    return !special && is_utf8(line);
+    unsigned char special = 0, all = 0;  // bytes, so that the compiler looks at many at once
+    for (const char c : line) {
+        special |= static_cast<unsigned char>(c == '"') | static_cast<unsigned char>(c == '\r');
+        all |= static_cast<unsigned char>(c);
+    }
+    return special == 0 && (all < 0x80 || is_utf8(line));
 }
 
 }  // namespace
