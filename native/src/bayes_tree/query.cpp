@@ -554,7 +554,7 @@ void Query::posterior(const Forest& forest, std::span<double> out) const {
             Scaled& score = scores[c];
             double power = (1.0 - share + share * settings_.root_weight) * vote_[c];
             if (share < 1.0) {
-                power += share * (std::log2(score.fraction) + score.exponent);
+                if (share > 0.0) power += share * (std::log2(score.fraction) + score.exponent);
                 score = Scaled::of(1.0, 0.0);
             }
             score = multiplied(score, power);
