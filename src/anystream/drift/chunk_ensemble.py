@@ -30,8 +30,8 @@ class ChunkEnsemble(SaveableMetaClassifier, abstract=True):
     The work of a chunk consists of steps, such as training one member, and what they give is used after the last of
     them. With `train_within` None one step is taken by the record that fills the chunk and one by each of those that
     follow (more if there are more steps than records in a chunk); the member of the first chunk classifies as soon as
-    it is trained. A number of records spreads the steps over so many records after the chunk, except those of the
-    first chunk, which is learned at once; 0 learns every chunk at once.
+    it is trained. A number of records spreads the steps over so many records after the chunk, except that the member of
+    the first chunk is trained at once; 0 learns every chunk at once.
 
     Members never change once they are trained, and everything else is replaced rather than changed. So if training a
     member fails, the model is as before the call: the records of earlier calls still wait for their chunk to fill, and
@@ -121,9 +121,10 @@ class ChunkEnsemble(SaveableMetaClassifier, abstract=True):
         n_pending = self._pending.n_records
         if self.train_within is None:
             return -(-n_steps // self.chunk_size) * (n_pending + 1)
-        if n_pending >= self.train_within or self.n_chunks_ == 0:
+        if n_pending >= self.train_within:
             return n_steps
-        return -(-n_steps // self.train_within) * n_pending
+        first = int(self.n_chunks_ == 0)  # its member classifies at once: there is no other
+        return max(-(-n_steps // self.train_within) * n_pending, first)
 
     def finish_chunk(self) -> None:
         """Learn the chunk in progress, if there is one, to its end."""

@@ -40,7 +40,7 @@ class SEAEnsemble(ChunkEnsemble):
         Records over which the work of a full chunk is spread; its member is used after that many. At most `chunk_size`;
         0 learns every chunk at once, as published. Default: the record that fills a chunk trains its member, and the
         next one evaluates all members that are decision trees, or each one a member of another kind. So a call of
-        `learn_one` trains at most one member. With a number, the first chunk is learned at once.
+        `learn_one` trains at most one member. With a number, the member of the first chunk is trained at once.
     random_state : int, RandomState or None, default=0
         Seeds members whose own `random_state` or `seed` is None.
 

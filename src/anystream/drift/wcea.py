@@ -50,7 +50,7 @@ class WCEA(MergeableMixin, ChunkEnsemble):
         a chunk trains its member, the following ones train and evaluate a fold each, and then one evaluates all older
         members that are decision trees, or each one a member of another kind. So a call of `learn_one` trains at most
         one member (more if a chunk has fewer records than steps), and the weights are used after `folds` + 1 records
-        or more. With a number, the first chunk is learned at once.
+        or more. With a number, the member of the first chunk is trained at once.
     folds : int, default=5
         Folds of the cross-validation that gives the weight of the newest member, which was trained on its own chunk.
     budget : int, default=200
