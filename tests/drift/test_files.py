@@ -170,6 +170,7 @@ DAMAGES = [
     (WCEA(GaussianNaiveBayes(), chunk_size=40), set_array("0.scatter", (0, 0), -1.0)),
     (SEAEnsemble(chunk_size=40), set_metadata("n_candidates", value=2)),
     (DynamicWeightedMajority(), set_array("weights", 0, 2.0)),
+    (DynamicWeightedMajority(), set_array("weights", slice(None), 0.0)),
     (DynamicWeightedMajority(), set_metadata("parameters", "max_experts", value=0)),
     (GaussianNaiveBayes(), set_array("observed", (0, 0), 1e9)),
     (OnlineTree2(), set_metadata("n_records", value=2**70)),

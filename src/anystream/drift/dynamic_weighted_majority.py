@@ -157,8 +157,10 @@ class DynamicWeightedMajority(SaveableMetaClassifier):
         self._n_created += 1
 
     def _keep(self, kept: NDArray[np.bool_], weights: NDArray[np.float64]) -> None:
+        """Remove the other experts; of those that stay, the highest weight is 1."""
         self._experts = self._experts.keep(kept)
-        self.weights_ = weights[kept]
+        highest = weights[kept].max(initial=0.0)
+        self.weights_ = weights[kept] / highest if highest > 0.0 else np.ones(np.count_nonzero(kept))
 
     def _teach(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Let all experts learn records; those that cannot learn a class are removed at its first record."""
@@ -200,7 +202,10 @@ class DynamicWeightedMajority(SaveableMetaClassifier):
         arrays, _ = check_arrays(own, {"weights": ArraySpec("float64", (len(experts),), low=0.0, high=1.0)})
         if not 1 <= len(experts) <= self.max_experts:
             raise ModelFileError(f"{file.path}: has {len(experts)} experts; save the model again")
-        self._experts, self.weights_ = group_experts(experts), arrays["weights"].copy()
+        highest = arrays["weights"].max()
+        if highest == 0.0:
+            raise ModelFileError(f"{file.path}: the weights of all experts are 0; save the model again")
+        self._experts, self.weights_ = group_experts(experts), arrays["weights"] / highest
         self.n_records_ = require_metadata(own, "n_records", int, low=1, high=MAX_INT)
         self._n_created = require_metadata(own, "n_created", int, low=1, high=MAX_INT)
 
