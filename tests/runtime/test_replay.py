@@ -75,3 +75,15 @@ def test_invalid_schedules_are_refused():
         at_times([1.0, 0.5])
     with pytest.raises(ValueError, match="speed is -1"):
         as_recorded(-1.0)
+
+
+def test_records_that_never_arrive_do_not_stop_a_replay_that_begins_anew():
+    clock = SimulatedClock()
+    replay = Replay(RepeatingSource(np.zeros((5, 2)), None, 1000), at_times([0.0, 1.0]), clock)
+    clock.sleep(5.0)
+    assert len(replay.poll(10).records) == 1
+    clock.sleep(5.0)
+    assert len(replay.poll(10).records) == 1
+    assert replay.done
+    replay.seek(0)
+    assert len(replay.poll(10).records) == 0

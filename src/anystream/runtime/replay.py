@@ -149,7 +149,7 @@ class Replay(SourceWrapper):
         parts = [self._ahead] if len(self._ahead) else []
         n_ahead = len(self._ahead)
         while n_ahead < max_records and not self._source.done and not (parts and parts[-1].arrival[-1] > now):
-            n_due = int((now - self._last_arrival) * self._per_s)
+            n_due = int((now - self._last_arrival) * self._per_s) if self._per_s > 0.0 else 0
             records, rejected = self._source.poll(max(min(n_due, max_records - n_ahead, _MAX_READ_AHEAD), _READ_AHEAD))
             if len(records):
                 records.arrival = self._start + self._schedule(self._n_read, records)
@@ -170,6 +170,6 @@ class Replay(SourceWrapper):
 
     def _note_rate(self, arrival: NDArray[np.float64]) -> None:
         """Note how many records arrive per second, from those that were read last."""
-        spread_s = float(arrival[-1] - arrival[0])
+        spread_s = float(arrival[-1]) - float(arrival[0])
         self._last_arrival = float(arrival[-1])
         self._per_s = len(arrival) / spread_s if 0.0 < spread_s < math.inf else 0.0
