@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from anystream import BayesTreeClassifier
@@ -18,6 +19,7 @@ from anystream.runtime import (
     FixedBudget,
     InlineLearner,
     RecordQueue,
+    RepeatingSource,
 )
 from runtime.models import Threshold
 
@@ -229,3 +231,31 @@ def test_a_full_queue_keeps_polling_for_the_sake_of_the_group():
     assert engine._intake.take(0.0)[0] == 5
     assert (engine._intake.take(0.0)[0], served) == (0, [1])
     assert engine.run().answered == 40
+
+
+def polled_sizes(source):
+    """Return a list that will hold the size of every poll."""
+    sizes, poll = [], source.poll
+    source.poll = lambda max_records: sizes.append(max_records) or poll(max_records)
+    return sizes
+
+
+@pytest.mark.parametrize("overflow", ["answer_now", "shed_newest"])
+def test_a_large_backlog_is_taken_in_pieces_and_every_record_is_finished(overflow):
+    source, sink, dead_letters = RepeatingSource(np.ones((7, 1)), None, 50_000), MemorySink(), MemoryDeadLetters()
+    sizes = polled_sizes(source)
+    engine = engine_of(source, sink, queue=RecordQueue(20_000, overflow), dead_letters=dead_letters)
+    summary = engine.run()
+    assert max(sizes) == 8192
+    assert sizes[:3] == [8192, 8192, 20_000 - 2 * 8192]
+    assert summary.taken == summary.answered + summary.shed == 50_000
+    finished = keys(sink) + [rejected.key for rejected in dead_letters.rejected]
+    assert sorted(finished) == list(range(50_000))
+
+
+def test_a_broker_is_polled_once_before_evicted_records_are_finished():
+    source = MemoryBrokerSource(MemoryBroker({"0": messages(0, 12)}), SCHEMA)
+    sizes = polled_sizes(source)
+    engine = engine_of(source, MemorySink(), queue=RecordQueue(20_000, "answer_now"))
+    assert engine._intake.take(0.0)[0] == 12
+    assert sizes == [20_000]

@@ -100,7 +100,9 @@ class Intake:
                 self.remove_revoked()
             return 0, []
         evicted: list[Records] = []
-        n_taken, piece, more = 0, max_records if max_records <= _MAX_POLL else _PIECE, True
+        # A broker is polled once: a poll may revoke partitions, whose evicted records would not be finished yet.
+        in_pieces = max_records > _MAX_POLL and self._broker is None
+        n_taken, piece, more = 0, _PIECE if in_pieces else max_records, True
         while more and n_taken < max_records:
             wanted = min(piece, max_records - n_taken)
             n_polled, part = self._take_piece(now, wanted)
