@@ -1,6 +1,9 @@
 """The demonstration: its streams in simulated time, its tables, and the whole in real time."""
 
+import os
+import signal
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -8,12 +11,14 @@ from rich.console import Console
 
 from anystream.anytime.curve import AnytimeCurve
 from anystream.bayes_tree import BayesTreeClassifier
+from anystream.demo import run as demo_run
 from anystream.demo import run_demo
 from anystream.demo.__main__ import main
 from anystream.demo.capacity import Capacity
 from anystream.demo.digits import split_digits
 from anystream.demo.live import INTERVAL_S, RecentHistory, history_table
 from anystream.demo.loads import DEADLINE_S, LOADS, STEPS, Load, draw_bursty_arrivals, run_load
+from anystream.demo.standstill import StandstillWatch
 from anystream.demo.tables import curve_table, describe_load, load_table
 from anystream.runtime import MachineCost, SimulatedClock, Summary
 from anystream.runtime.simulation import SimulatedModel
@@ -73,9 +78,9 @@ def test_a_share_of_the_time_answers_every_record_in_time_and_a_fixed_budget_doe
 
 
 def test_loads_are_chosen_so_that_bursts_stay_below_the_limit_of_the_machine():
-    assert Capacity(1_000.0, 50_000.0).loads() == list(LOADS)
-    assert Capacity(1_000.0, 20_000.0).loads() == [0.5, 1.0, 2.0, 4.0]  # bursts of 10,000 a second
-    assert Capacity(1_000.0, 1_000.0).loads() == [0.2]
+    assert Capacity(1_000.0, 65_000.0).loads() == list(LOADS)
+    assert Capacity(1_000.0, 20_000.0).loads() == [0.5, 1.0, 2.0, 3.2]  # bursts of 8,000 a second
+    assert Capacity(1_000.0, 1_000.0).loads() == [0.16]
 
 
 def test_the_capacity_at_budget_0_is_above_that_at_all_steps():
@@ -187,3 +192,32 @@ def test_an_invalid_option_on_the_command_line_ends_with_exit_code_2(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["--seconds", "x"])
     assert "'x'" in capsys.readouterr().err
+
+
+def test_a_standstill_is_seen_by_the_watch_and_by_nothing_else():
+    with StandstillWatch() as watch:
+        began = time.monotonic()
+        while watch.longest_since(began) == 0.0 and time.monotonic() < began + 20.0:
+            time.sleep(0.05)  # until it has started
+            os.kill(watch._process.pid, signal.SIGSTOP)  # to it, this is a machine that stands still
+            time.sleep(0.2)
+            os.kill(watch._process.pid, signal.SIGCONT)
+        assert 0.15 < watch.longest_since(began) < 20.0
+        assert watch.longest_since(time.monotonic() + 60.0) == 0.0
+    assert watch._process.poll() is not None
+
+
+def test_a_load_during_which_the_machine_stood_still_is_run_again(monkeypatch, capsys):
+    stood_still_s = iter([0.12, 0.0, 0.12, 0.12, 0.12, *[0.0] * 20])
+    monkeypatch.setattr(StandstillWatch, "longest_since", lambda self, began: next(stood_still_s))
+    factors, run_load = [], demo_run.run_load
+    monkeypatch.setattr(
+        demo_run, "run_load", lambda *args, **options: factors.append(args[3]) or run_load(*args, **options)
+    )
+    run_demo(seconds=0.05, plot=False)
+    first, second = sorted(set(factors))[:2]
+    assert factors[:5] == [first, first, second, second, second]
+    assert len(factors) == len(set(factors)) + 3
+    messages = capsys.readouterr().err
+    assert messages.count("the machine stood still for 120 ms") == 4
+    assert messages.count("once more") == 3

@@ -17,7 +17,7 @@ from anystream.runtime.simulation import NullSink, RepeatingSource
 
 _BATCH = 64
 _LIMIT_RECORDS = 20_000  # records of one measurement of the limit
-_BURST_SHARE_OF_LIMIT = 0.5  # a burst may reach this fraction of the limit: another process may take a core of two
+_BURST_SHARE_OF_LIMIT = 0.4  # a burst may reach this fraction of the limit: another process may take a core of two
 
 
 @dataclass(frozen=True, slots=True)
