@@ -1,4 +1,4 @@
-"""Standstills of the machine: the host of a virtual one stops it now and then, and no program answers meanwhile."""
+"""Standstills of the machine: the host of a virtual one takes cores away now and then, and no program knows."""
 
 from __future__ import annotations
 
@@ -12,19 +12,28 @@ from typing import Self
 _PAUSE_S = 0.005
 _NOTED_S = 0.03  # shorter ones are the scheduler of the operating system
 _PROGRAM = f"""
-import os, time
+import os, threading, time
 parent = os.getppid()
-while os.getppid() == parent:
-    began = time.monotonic()
-    time.sleep({_PAUSE_S})
-    ended = time.monotonic()
-    if ended - began > {_NOTED_S}:
-        print(began, ended, flush=True)
+
+def watch(core):
+    if core is not None:
+        os.sched_setaffinity(0, [core])  # of this thread
+    while os.getppid() == parent:
+        began = time.monotonic()
+        time.sleep({_PAUSE_S})
+        ended = time.monotonic()
+        if ended - began > {_NOTED_S}:
+            os.write(1, f"{{began}} {{ended}}\\n".encode())
+
+cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [None]
+for core in cores[1:]:
+    threading.Thread(target=watch, args=(core,), daemon=True).start()
+watch(cores[0])
 """
 
 
 class StandstillWatch:
-    """Notes when the machine stands still, from another process that does nothing but sleep and look at the clock.
+    """Notes when a core stands still, from another process that on each core only sleeps and looks at the clock.
 
     Use it as a context manager.
     """
