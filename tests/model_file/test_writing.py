@@ -24,7 +24,8 @@ from anystream.model_file.replace_file import LEFT_OVER, create_folder, replace_
 
 def array_names():
     names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
-    return names.filter(lambda name: not name.startswith("_padding_"))  # reserved, and rejected with an error
+    # These are reserved, and rejected with an error.
+    return names.filter(lambda name: not name.startswith("_padding_") and name != "__metadata__")
 
 
 @given(
