@@ -94,10 +94,15 @@ def test_confident_answers_of_a_forest_are_shown_beside_certified_ones(browser, 
     model.save(tmp_path / "forest.safetensors")
     with serving(tmp_path / "forest.safetensors") as served:
         page = browser.new_page()
+        held = []  # figures are shown while the page still waits for the facts of the model
+        page.route("**/dashboard/models", lambda route: held.append(route))
         page.goto(f"http://127.0.0.1:{served.port}/")
         page.wait_for_function("() => document.getElementById('status').dataset.state === 'live'")
         note = "document.getElementById('certified-note').textContent"
         assert page.evaluate(note) == "no further step can change the label"
         served.post("/v1/classify", [{"0": a, "1": b} for a, b in X[400:500].tolist()])
         page.wait_for_function(f"() => /^and \\d+.* confident/.test({note})")
+        for route in held:
+            route.continue_()
+        page.wait_for_function("() => document.title === 'forest · anystream'")
         page.close()

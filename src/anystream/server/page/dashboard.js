@@ -55,8 +55,10 @@ let lastSpoken = -Infinity;
 
 function connect() {
   const events = new EventSource("v1/events");
-  events.onmessage = (event) => showSnapshot(JSON.parse(event.data));
-  events.onopen = () => setStatus("live", "live");
+  events.onmessage = (event) => {
+    showSnapshot(JSON.parse(event.data));
+    setStatus("live", "live"); // from the first snapshot on: what is answered later is shown
+  };
   events.onerror = () => setStatus("lost", "connection lost, trying again");
 }
 
@@ -74,9 +76,16 @@ async function updateCards(models) {
   shownVersions = versions;
   const list = await (await fetch("dashboard/models")).json();
   cards = new Map(list.map((card) => [card.name, card]));
-  if (!cards.has(model)) model = list[0]?.name ?? null;
   at("model").replaceChildren(...list.map((card) => new Option(card.name, card.name, false, card.name === model)));
   at("model-choice").hidden = list.length < 2;
+  showCard();
+}
+
+/** Show another model, from here on. */
+function selectModel(name) {
+  model = name;
+  recent = new Recent();
+  for (const chart of charts) chart.clear();
   showCard();
 }
 
@@ -95,6 +104,7 @@ function showCard() {
 }
 
 function showSnapshot({ time, uptime_s, deadline_s, models, load }) {
+  if (!models[model]) selectModel(Object.keys(models)[0] ?? null);
   updateCards(models);
   if (!models[model]) return;
   recent.push(time, models[model]);
@@ -185,12 +195,7 @@ at("burst").addEventListener("click", () => send("v1/demo/burst", {}));
 
 // -- the page ----------------------------------------------------------------------------------------------------------
 
-at("model").addEventListener("change", (event) => {
-  model = event.target.value;
-  recent = new Recent();
-  for (const chart of charts) chart.clear();
-  showCard();
-});
+at("model").addEventListener("change", (event) => selectModel(event.target.value));
 
 function isDark() {
   const chosen = document.documentElement.dataset.theme;
