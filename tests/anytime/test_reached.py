@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from anystream import BayesTreeClassifier, Budget
-from anystream.anytime.answer import Answer, Unread
+from anystream.anytime.answer import Answer, Rows, Unread
 from anystream.anytime.checks import three_clusters
 
 
@@ -51,6 +51,21 @@ def test_records_behind_the_arrays_of_an_answer_were_not_reached():
     assert answer.reached.tolist() == answer.certified.tolist() == [True, *[False] * 4]
     assert answer.confident.tolist() == [False] * 5
     assert answer.take(slice(4, None)).labels.tolist() == ["b"]
+
+
+def test_blocks_of_an_answer_are_joined_when_it_is_asked_for():
+    def rows(n, label, reached, confident):
+        return Rows(np.full(n, label), np.full((n, 2), 0.5), np.arange(n), np.ones(n, np.bool_), reached, confident)
+
+    blocks = [rows(2, "a", None, None), rows(3, "b", np.array([True, False, True]), np.array([True, False, False]))]
+    answer = Answer.of_blocks(blocks, 0.5, Unread("z", np.array([0.1, 0.9]), n_behind=1))
+    assert len(answer) == 6
+    assert answer.elapsed_s == 0.5
+    assert answer.labels.tolist() == ["a", "a", "b", "z", "b", "z"]
+    assert answer.proba[:, 0].tolist() == [0.5, 0.5, 0.5, 0.1, 0.5, 0.1]
+    assert answer.steps.tolist() == [0, 1, 0, 1, 2, 0]
+    assert answer.reached.tolist() == [True, True, True, False, True, False]
+    assert answer.confident.tolist() == [False, False, True, False, False, False]
 
 
 def test_threads_that_read_an_answer_at_once_see_the_same_rows():

@@ -1,6 +1,7 @@
 """Every drift classifier learns batches like single records, learns new labels, and follows a change."""
 
 import pickle
+from datetime import timedelta
 from itertools import pairwise
 
 import numpy as np
@@ -33,6 +34,19 @@ def test_new_labels_are_learned_when_they_appear(make):
     assert model.classes_.tolist() == ["ant", "bee", "cat"]
     assert "cat" in model.predict(X)
     assert model.predict_proba(X).shape == (900, 3)
+
+
+@each_model
+def test_records_that_are_not_reached_get_the_shares_of_the_classes(make):
+    rng = np.random.default_rng(5)
+    y = np.array(["rare", "frequent"])[(rng.random(1200) < 0.75).astype(int)]
+    X = rng.normal(size=(1200, 2)) + 3 * (y == "rare")[:, np.newaxis]  # a missing value is on the side of the rare
+    model = make().fit(X, y)
+    frequent = model.classes_.tolist().index("frequent")
+    answer = model.classify(np.tile(X, (40, 1)), budget=timedelta(0))
+    assert not answer.reached.all()
+    assert answer.proba[~answer.reached][:, frequent] == pytest.approx(0.75, abs=0.12)
+    assert set(answer.labels[~answer.reached]) == {"frequent"}
 
 
 @each_model

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +11,8 @@ from numpy.typing import NDArray
 _MAX_LABEL_BYTES = 1024
 
 
-class _Rows(NamedTuple):
-    """Arrays of an answer, with one row per record."""
+class Rows(NamedTuple):
+    """Arrays of an answer, or of a block of it, with one row per record."""
 
     labels: NDArray[Any]
     proba: NDArray[np.float64]
@@ -65,7 +66,8 @@ class Answer:
         Default: none.
     """
 
-    __slots__ = ("_n_records", "_rows", "_unread", "elapsed_s")
+    __slots__ = ("_found", "_n_records", "elapsed_s")
+    _found: tuple[Sequence[Rows], Unread | None]  # one attribute, so that threads that ask at once agree
 
     def __init__(
         self,
@@ -78,9 +80,18 @@ class Answer:
         unread: Unread | None = None,
         confident: NDArray[np.bool_] | None = None,
     ) -> None:
-        self._rows = _Rows(labels, proba, steps, certified, reached, confident)
-        self._n_records = len(labels) + (0 if unread is None else unread.n_behind)
-        self._unread = unread
+        self._set([Rows(labels, proba, steps, certified, reached, confident)], elapsed_s, unread)
+
+    @classmethod
+    def of_blocks(cls, blocks: Sequence[Rows], elapsed_s: float, unread: Unread) -> Self:
+        """Return the answer of records that were classified in blocks, which are joined when first asked for."""
+        answer = cls.__new__(cls)
+        answer._set(blocks, elapsed_s, unread)
+        return answer
+
+    def _set(self, blocks: Sequence[Rows], elapsed_s: float, unread: Unread | None) -> None:
+        self._found = blocks, unread
+        self._n_records = sum(len(rows.labels) for rows in blocks) + (0 if unread is None else unread.n_behind)
         self.elapsed_s = elapsed_s
 
     @property
@@ -108,7 +119,8 @@ class Answer:
         """False where the deadline or the stop token ended the call before this record."""
         rows = self._complete()
         if rows.reached is None:  # made when it is first asked for: that takes as long as classifying a record
-            rows = self._rows = rows._replace(reached=np.ones(len(rows.labels), dtype=np.bool_))
+            rows = rows._replace(reached=np.ones(len(rows.labels), dtype=np.bool_))
+            self._found = [rows], None
         assert rows.reached is not None
         return rows.reached
 
@@ -117,7 +129,8 @@ class Answer:
         """True where a test of the classifier ended the work; such labels are not certified."""
         rows = self._complete()
         if rows.confident is None:
-            rows = self._rows = rows._replace(confident=np.zeros(len(rows.labels), dtype=np.bool_))
+            rows = rows._replace(confident=np.zeros(len(rows.labels), dtype=np.bool_))
+            self._found = [rows], None
         assert rows.confident is not None
         return rows.confident
 
@@ -126,17 +139,16 @@ class Answer:
         """True where a larger number of steps changes nothing: certified or confident."""
         return np.asarray(self.certified | self.confident)
 
-    def _complete(self) -> _Rows:
+    def _complete(self) -> Rows:
         """Return the arrays, with what is said of records that were not reached."""
-        rows, unread = self._rows, self._unread
+        blocks, unread = self._found
         if unread is None:
-            return rows
-        rows = _extend(rows, self._n_records)
+            return blocks[0]
+        rows = _join(blocks, self._n_records)
         assert rows.reached is not None
         unreached = np.flatnonzero(~rows.reached)
         rows.labels[unreached], rows.proba[unreached] = unread.label, unread.proba
-        self._rows = rows
-        self._unread = None  # last: another thread may write the same values meanwhile
+        self._found = [rows], None
         return rows
 
     def take(self, rows: slice | NDArray[np.bool_]) -> Answer:
@@ -160,19 +172,23 @@ class Answer:
         )
 
 
-def _extend(rows: _Rows, n_records: int) -> _Rows:
-    """Return the arrays with rows for `n_records`; those behind the present ones were not reached."""
-    if len(rows.labels) == n_records:
-        return rows
+def _join(blocks: Sequence[Rows], n_records: int) -> Rows:
+    """Return arrays with rows for `n_records`; those behind the blocks were not reached."""
+    if len(blocks) == 1 and len(blocks[0].labels) == n_records:
+        return blocks[0]
 
-    def longer(present: NDArray[Any] | None) -> Any:
-        if present is None:
-            return None
-        array = np.zeros((n_records, *present.shape[1:]), present.dtype)
-        array[: len(present)] = present
+    def join(name: str, default: bool = False) -> Any:
+        first = getattr(blocks[0], name)
+        shape, dtype = ((), np.bool_) if first is None else (first.shape[1:], first.dtype)
+        array, begin = np.zeros((n_records, *shape), dtype), 0
+        for rows in blocks:
+            end = begin + len(rows.labels)
+            part = getattr(rows, name)
+            array[begin:end] = default if part is None else part
+            begin = end
         return array
 
-    return _Rows(*map(longer, rows))
+    return Rows(*(join(name, default=name == "reached") for name in Rows._fields))
 
 
 def most_probable(classes: NDArray[Any], proba: NDArray[np.float64]) -> NDArray[Any]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anystream.anytime.answer import BatchResult, most_probable
+from anystream.anytime.answer import BatchResult, Rows, most_probable
 from anystream.anytime.budget import Budget
 
 if TYPE_CHECKING:
@@ -26,14 +25,12 @@ def block_length(X: Any) -> int | None:
     return max(_MIN_RECORDS, _BLOCK_VALUES // max(1, int(X.shape[1])))
 
 
-def classify_in_blocks(
-    model: AnytimeClassifier, X: NDArray[Any], limits: Budget, length: int
-) -> tuple[NDArray[Any], BatchResult]:
-    """Return labels and results of records, block by block until a deadline; each gets its share of the time left.
+def classify_in_blocks(model: AnytimeClassifier, X: NDArray[Any], limits: Budget, length: int) -> list[Rows]:
+    """Return the rows of records, block by block until a deadline; each block gets its share of the time left.
 
-    Records are validated when their turn comes. The arrays end with the last block that was reached, and no block is
-    begun that would end after the deadline if it took as long as the last one beyond its share. Labels of records that
-    were not reached are undefined.
+    Records are validated when their turn comes. No block is begun that would end after the deadline if it took as long
+    as the last one beyond its share; so the last records may have no rows. Labels of records that were not reached are
+    undefined.
 
     Parameters
     ----------
@@ -48,30 +45,17 @@ def classify_in_blocks(
     """
     assert limits.until is not None
     n_records, overhead_s = len(X), 0.0
-    labels: list[NDArray[Any]] = []
-    results: list[BatchResult] = []
+    blocks: list[Rows] = []
     for first in range(0, n_records, length):
-        started = time.monotonic()
-        if first > 0 and (started + overhead_s >= limits.until or limits.is_over()):
+        if first > 0 and limits.ends_within(overhead_s):
             break
         block = X[first : first + length]
         share = limits.share(len(block) / (n_records - first))
-        result = BatchResult(*model.classify_records(model.validate_records(block), share))
-        labels.append(most_probable(model.classes_, result.proba))
-        results.append(result)
+        records = model.validate_records(block)
+        if first > 0 and limits.ends_within(overhead_s):
+            break
+        result = BatchResult(*model.classify_records(records, share))
+        blocks.append(Rows(most_probable(model.classes_, result.proba), *result))
         assert share.until is not None
         overhead_s = max(0.0, time.monotonic() - share.until)
-    return np.concatenate(labels), _join(results)
-
-
-def _join(results: Sequence[BatchResult]) -> BatchResult:
-    """Return the results of blocks as one."""
-    reached = [np.ones(len(each.steps), np.bool_) if each.reached is None else each.reached for each in results]
-    confident = [np.zeros(len(each.steps), np.bool_) if each.confident is None else each.confident for each in results]
-    return BatchResult(
-        np.concatenate([each.proba for each in results]),
-        np.concatenate([each.steps for each in results]),
-        np.concatenate([each.certified for each in results]),
-        np.concatenate(reached),
-        np.concatenate(confident),
-    )
+    return blocks

@@ -95,7 +95,11 @@ class Budget:
 
     def is_over(self) -> bool:
         """Return whether the instant `until` has passed or the stop token is set; call `start` before."""
-        late = self.until is not None and time.monotonic() >= self.until
+        return self.ends_within(0.0)
+
+    def ends_within(self, seconds: float) -> bool:
+        """Return whether the instant `until` passes within so many seconds or the stop token is set."""
+        late = self.until is not None and time.monotonic() + seconds >= self.until
         return late or (self.stop is not None and self.stop.is_set())
 
     def share(self, part: float) -> Budget:

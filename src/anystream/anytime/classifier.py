@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from anystream.anytime.profile import PerformanceProfile
 
 _FINISH_S = 1.5e-4  # before a deadline: time to put an answer together, and to come back from other threads
+_BLOCKS_FINISH_S = 5e-5  # less for blocks, which are joined later
 
 
 class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -165,18 +166,19 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         if not hasattr(self, "classes_"):  # quicker than scikit-learn's check
             check_is_fitted(self)
         length = None if limits.until is None else block_length(X)
-        if length is None or len(X) <= length:  # type: ignore[arg-type]  # an array
-            model = self.pin()
-            unread, work = None, limits.end_early(_FINISH_S)
-            result = BatchResult(*model.classify_records(model.validate_records(X), work))
-            labels = most_probable(model.classes_, result.proba)
-            if result.reached is not None and not result.reached.all():
-                unread = model.describe_unread(result.proba.shape[1])
-        else:
+        if length is not None and len(X) > length:  # type: ignore[arg-type]  # an array
             model = self.published()
-            unread = model.describe_unread(len(model.classes_))  # before the deadline: few batches are so large
-            labels, result = classify_in_blocks(model, X, limits.end_early(_FINISH_S), length)  # type: ignore[arg-type]
-            unread = unread._replace(n_behind=len(X) - len(labels))  # type: ignore[arg-type]
+            behind = model.describe_unread(len(model.classes_))  # before the deadline: few batches are so large
+            blocks = classify_in_blocks(model, X, limits.end_early(_BLOCKS_FINISH_S), length)  # type: ignore[arg-type]
+            self.check_unchanged()
+            n_read = sum(len(rows.labels) for rows in blocks)
+            behind = behind._replace(n_behind=len(X) - n_read)  # type: ignore[arg-type]
+            return Answer.of_blocks(blocks, time.perf_counter() - started, behind)
+        model = self.pin()
+        result = BatchResult(*model.classify_records(model.validate_records(X), limits.end_early(_FINISH_S)))
+        labels = most_probable(model.classes_, result.proba)
+        is_complete = result.reached is None or bool(result.reached.all())
+        unread = None if is_complete else model.describe_unread(result.proba.shape[1])
         self.check_unchanged()
         proba, steps, certified, reached, confident = result
         return Answer(labels, proba, steps, certified, time.perf_counter() - started, reached, unread, confident)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -176,6 +177,10 @@ class DynamicWeightedMajority(SaveableMetaClassifier):
             records, numbers = records[n_taught:], numbers[n_taught:]
 
     # -- classifying -------------------------------------------------------------------------------------------------
+
+    def voters(self) -> Sequence[tuple[Member, float]]:
+        """Return the experts with their weights."""
+        return [*zip(self.experts_, self.weights_.tolist(), strict=True)]
 
     def records_proba(self, records: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the shares of the weights of the experts that predict a class."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from anystream.drift.drift_classifier import DriftClassifier
 from anystream.drift.ensemble_members import Member, allows_nan, new_member
@@ -24,6 +27,18 @@ class MetaClassifier(DriftClassifier, abstract=True):
     @abstractmethod
     def default_estimator(self) -> Any:
         """Return the estimator that is used if the parameter is None. It must accept missing values."""
+
+    @abstractmethod
+    def voters(self) -> Sequence[tuple[Member, float]]:
+        """Return the members that vote, with their weights."""
+
+    def prior_proba(self) -> NDArray[np.float64]:
+        """Return the shares of the classes among the records of the members that vote."""
+        n_classes, voters = len(self.classes_), self.voters()
+        if not voters:
+            return np.full(n_classes, 1.0 / n_classes)
+        total = np.sum([weight * member.class_shares(n_classes) for member, weight in voters], axis=0)
+        return np.asarray(total / total.sum())
 
     def check_parameters(self) -> None:
         """Check the estimator."""

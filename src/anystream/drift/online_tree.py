@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 from anystream.drift.drift_classifier import DriftClassifier
 from anystream.drift.tree_file import tree_from_file, tree_to_arrays
 from anystream.drift.tree_learning import TreeSettings, learn_record
-from anystream.drift.tree_nodes import Leaf, Node, copy_path, copy_tree
+from anystream.drift.tree_nodes import Leaf, Node, copy_path, copy_tree, find_leaf
 from anystream.drift.window import Window
+from anystream.estimators.labels import class_shares
 from anystream.estimators.parameters import MAX_INT, check_float, check_int
 from anystream.estimators.saving import ModelState, SaveableMixin
 from anystream.model_file import ModelFile, require_metadata
+
+_FEW_RECORDS = 8  # up to so many below a node descend one by one, which is quicker then
 
 
 class OnlineTree2(SaveableMixin, DriftClassifier):
@@ -134,6 +137,13 @@ class OnlineTree2(SaveableMixin, DriftClassifier):
 
     # -- classifying -------------------------------------------------------------------------------------------------
 
+    def prior_proba(self) -> NDArray[np.float64]:
+        """Return the shares of the classes among the newest records."""
+        root, n_classes = self.root_, len(self.classes_)
+        if isinstance(root, Leaf):
+            return np.asarray(self.records_proba(np.full((1, self.n_features_in_), np.nan))[0])
+        return class_shares(np.array(root.newest, dtype=np.int64), n_classes)
+
     def records_proba(self, records: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the class shares of the leaf of each record."""
         root = self.root_
@@ -142,9 +152,11 @@ class OnlineTree2(SaveableMixin, DriftClassifier):
         while pending:
             node, here = pending.pop()
             if isinstance(node, Leaf):
-                counts = node.used_counts
-                proba[here, : len(counts)] = np.array(counts) / max(1, sum(counts))
-            elif len(here):
+                _set_shares(proba, here, node)
+            elif len(here) <= _FEW_RECORDS:
+                for row in here.tolist():
+                    _set_shares(proba, row, find_leaf(node, records[row]))
+            else:
                 column = records[here, node.feature] if node.feature < records.shape[1] else np.full(len(here), np.nan)
                 goes_left = column <= node.threshold
                 pending += [(node.left, here[goes_left]), (node.right, here[~goes_left])]
@@ -167,3 +179,10 @@ class OnlineTree2(SaveableMixin, DriftClassifier):
             max_newest=self.review_every,
         )
         self.n_records_ = require_metadata(file, "n_records", int, low=1, high=MAX_INT)
+
+
+def _set_shares(proba: NDArray[np.float64], rows: int | NDArray[np.intp], leaf: Leaf) -> None:
+    """Set the probabilities of rows to the class shares of a leaf."""
+    counts = leaf.used_counts
+    n = max(1, sum(counts))
+    proba[rows, : len(counts)] = [count / n for count in counts]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -142,6 +142,10 @@ class ResetOnDrift(MetaClassifier):
         return copy.deepcopy(self.detector)
 
     # -- classifying -------------------------------------------------------------------------------------------------
+
+    def voters(self) -> Sequence[tuple[Member, float]]:
+        """Return the present classifier."""
+        return [] if self._member is None else [(self._member, 1.0)]
 
     def records_proba(self, records: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probabilities of the present classifier."""

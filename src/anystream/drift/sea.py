@@ -178,9 +178,13 @@ class SEAEnsemble(ChunkEnsemble):
 
     # -- classifying -------------------------------------------------------------------------------------------------
 
+    def voters(self) -> Sequence[tuple[Member, float]]:
+        """Return the members, or the candidate while there are none; all have the same weight."""
+        return [(member, 1.0) for member in self.members_ or (() if self.candidate_ is None else (self.candidate_,))]
+
     def records_proba(self, records: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the shares of the votes."""
-        voters = self.members_ or (() if self.candidate_ is None else (self.candidate_,))
+        voters = [member for member, _ in self.voters()]
         n_classes = len(self.classes_)
         if not voters:
             return np.full((len(records), n_classes), 1.0 / n_classes)

@@ -123,6 +123,13 @@ class Split:
 Node = Leaf | Split
 
 
+def find_leaf(node: Node, record: NDArray[np.float64]) -> Leaf:
+    """Return the leaf of a record below a node."""
+    while isinstance(node, Split):
+        node = node.child(record)
+    return node
+
+
 def iterate_leaves(node: Node) -> Iterator[Leaf]:
     """Yield all leaves below a node, from right to left."""
     pending = [node]

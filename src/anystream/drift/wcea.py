@@ -256,6 +256,10 @@ class WCEA(MergeableMixin, ChunkEnsemble):
 
     # -- classifying -------------------------------------------------------------------------------------------------
 
+    def voters(self) -> Sequence[tuple[Member, float]]:
+        """Return the members of the committee that vote."""
+        return self.committee_.active
+
     def classify_records(self, records: NDArray[np.float64], budget: Budget) -> BatchResult:
         """Classify with all members that vote."""
         return self.committee_.classify(records, len(self.classes_), budget)

@@ -14,7 +14,8 @@ from anystream.anytime.answer import BatchResult
 from anystream.anytime.budget import Budget
 
 _ALWAYS_REACHED = 8  # records at the start of a batch that get an answer of their own even without any time
-_PORTION_S = 1e-4  # a portion is to take about this long
+_PORTION_S = 1e-4  # a portion is to take about this long,
+_PORTION_COST = 1.5  # or so much longer than the shortest, which costs what a single record does
 
 
 class Refinable(Protocol):
@@ -84,6 +85,8 @@ def classify_in_portions(
 ) -> BatchResult:
     """Classify records portion by portion, if the clock or another thread may end the work between two of them.
 
+    No portion is begun that would end after the deadline if it took as long as the last one beyond its share.
+
     Parameters
     ----------
     records : array of shape (n_records, n_features)
@@ -98,15 +101,23 @@ def classify_in_portions(
     limits = budget.start()
     parts: list[BatchResult] = []
     first, length = 0, _ALWAYS_REACHED
-    while first < len(records) and (first == 0 or not limits.is_over()):
+    shortest_s, overhead_s = math.inf, 0.0
+    while first < len(records):
+        if first > 0 and limits.ends_within(overhead_s):
+            break
+        started = time.monotonic()
         portion = records[first : first + length]
-        started = time.perf_counter()
-        parts.append(classify(portion, limits.share(len(portion) / (len(records) - first))))
+        share = limits.share(len(portion) / (len(records) - first))
+        parts.append(classify(portion, share))
+        ended = time.monotonic()
+        lasted_s = ended - started
+        overhead_s = 0.0 if share.until is None else max(0.0, ended - share.until)
         first += len(portion)
-        if time.perf_counter() - started < _PORTION_S:
+        shortest_s = min(shortest_s, lasted_s)
+        if lasted_s >= max(_PORTION_S, _PORTION_COST * shortest_s):
+            length = max(1, length // 2)
+        elif limits.until is None or ended + 2 * lasted_s < limits.until:
             length *= 2
-        elif length > 1:
-            length //= 2
     return _join(parts, len(records))
 
 

@@ -58,6 +58,10 @@ class AnytimeMember(EstimatorMember):
         result: BatchResult = estimator.classify_records(self._known_columns(records), budget)
         return result._replace(proba=self._spread(result.proba, n_classes))
 
+    def class_shares(self, n_classes: int) -> NDArray[np.float64]:
+        """Return what the classifier says of a record that it does not reach."""
+        return np.asarray(self._spread(self.estimator.prior_proba()[np.newaxis], n_classes)[0])
+
     def staged_proba(
         self, records: NDArray[np.float64], n_classes: int, stages: NDArray[np.int64]
     ) -> Iterator[NDArray[np.float64]]:

@@ -54,6 +54,10 @@ class Member(ABC):
     def proba(self, records: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
         """Return the probabilities of `n_classes` classes for each record, at the member's default budget."""
 
+    def class_shares(self, n_classes: int) -> NDArray[np.float64]:
+        """Return the shares of the classes among the records learned; equal ones if the member does not know them."""
+        return np.full(n_classes, 1.0 / n_classes)
+
     def classify(self, records: NDArray[np.float64], n_classes: int, budget: Budget) -> BatchResult:
         """Return probabilities, steps and certificates; a member that is not anytime takes no steps."""
         return without_steps(self.proba(records, n_classes))

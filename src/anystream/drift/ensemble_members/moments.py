@@ -33,6 +33,11 @@ class MomentsMember(Member):
         """Return P(c | x)."""
         return self.moments.proba(records, n_classes)
 
+    def class_shares(self, n_classes: int) -> NDArray[np.float64]:
+        """Return the shares of the classes among the records learned."""
+        count, n_records = self.moments.count, self.moments.count.sum()
+        return np.pad(count / n_records, (0, n_classes - len(count))) if n_records else super().class_shares(n_classes)
+
     def renumber(self, class_map: NDArray[np.int32]) -> Member:
         """Return a member with the same moments and other class numbers."""
         return MomentsMember(self.moments.renumber(class_map))

@@ -38,11 +38,19 @@ class TreeMember(Member):
 
     def proba(self, records: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
         """Return the class shares of the leaf of each record."""
-        shares = self.tree.proba(first_columns(records, self.n_features))
-        return shares if shares.shape[1] == n_classes else np.pad(shares, ((0, 0), (0, n_classes - shares.shape[1])))
+        return _pad_classes(self.tree.proba(first_columns(records, self.n_features)), n_classes)
+
+    def class_shares(self, n_classes: int) -> NDArray[np.float64]:
+        """Return the class shares of the root."""
+        return np.asarray(_pad_classes(self.tree.shares[:1], n_classes)[0])
 
     def renumber(self, class_map: NDArray[np.int32]) -> Member:
         """Return a member whose nodes have their shares in the columns of the new numbers."""
         shares = np.zeros((len(self.tree.shares), int(class_map.max()) + 1))
         shares[:, class_map[: self.tree.shares.shape[1]]] = self.tree.shares
         return self.from_tree(replace(self.tree, shares=shares), self.n_features)
+
+
+def _pad_classes(shares: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
+    """Return shares with a column for each class; of those that the tree has not learned they are 0."""
+    return shares if shares.shape[1] == n_classes else np.pad(shares, ((0, 0), (0, n_classes - shares.shape[1])))
