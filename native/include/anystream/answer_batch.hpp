@@ -159,7 +159,7 @@ class GroupedAnswers {
         for (std::size_t first; (first = next_.fetch_add(group_, std::memory_order_relaxed)) < batch_.size();) {
             const std::size_t last = std::min(batch_.size(), first + group_);
             if (limits_.timed()) share.restart(end_of_share(last - first, batch_.size() - first));
-            const std::size_t size = open_group(batch_, end, first, last, group);
+            const std::size_t size = open_within(end, share, first, last, group);
             if constexpr (kTogether<Query>) {
                 Query::advance_together(batch_.model, std::span(group).first(size), limits_.steps, &share);
                 check_interrupts();
@@ -175,6 +175,26 @@ class GroupedAnswers {
             for (std::size_t i = 0; i < size; ++i) batch_.write(group[i], first + i, out_);
             if (size < last - first) return;
         }
+    }
+
+    /// Opens records first..last - 1 until the limits end, but all of the first kAlwaysReached; returns how many. Each
+    /// brings both ends forward by the time that writing its answer takes.
+    [[nodiscard]] std::size_t open_within(StopWatch& end, StopWatch& share, std::size_t first, std::size_t last,
+                                          std::vector<Query>& group) {
+        if (limits_.timed()) end.restart(limits_.until);
+        Clock::duration writing{0};
+        std::size_t opened = 0;
+        for (std::size_t i = first; i < last && (i < kAlwaysReached || !end.due()); ++i, ++opened) {
+            batch_.open(group[opened], i);
+            if (opened == 0 && last - first > kFew && limits_.timed()) {
+                const auto before = Clock::now();
+                batch_.write(group[0], i, out_);
+                writing = Clock::now() - before;
+            }
+            end.bring_forward(writing);
+            share.bring_forward(writing);
+        }
+        return opened;
     }
 
     /// When the share of `records` ends, of the `left` records that no thread has finished yet.
