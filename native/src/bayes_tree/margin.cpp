@@ -54,6 +54,32 @@ double log_sum(const double* values, std::size_t count, double scale, double* sc
     return scale * peak + portable_log(sum);
 }
 
+/// The logarithms of the sums of e^value over the components of each class; kNone: none.
+void sum_by_class(const std::vector<Component>& components, const double* values, std::vector<double>& peak,
+                  std::span<double> out) noexcept {
+    std::fill(peak.begin(), peak.end(), kNone);
+    for (std::size_t e = 0; e < components.size(); ++e) {
+        auto& class_peak = peak[static_cast<std::size_t>(components[e].point_class)];
+        class_peak = std::max(class_peak, values[e]);
+    }
+    std::ranges::fill(out, 0.0);
+    for (std::size_t e = 0; e < components.size(); ++e) {
+        const auto c = static_cast<std::size_t>(components[e].point_class);
+        const double apart = values[e] - peak[c];
+        if (apart > kInvisible) out[c] += apart == 0.0 ? 1.0 : portable_exp(apart);
+    }
+    for (std::size_t c = 0; c < out.size(); ++c)
+        out[c] = peak[c] > kNone ? peak[c] + (out[c] == 1.0 ? 0.0 : portable_log(out[c])) : kNone;
+}
+
+/// Whether component c is the only one of class c, for every class.
+bool is_one_each(const std::vector<Component>& components, std::size_t classes) noexcept {
+    if (components.size() != classes) return false;
+    for (std::size_t c = 0; c < classes; ++c)
+        if (static_cast<std::size_t>(components[c].point_class) != c) return false;
+    return true;
+}
+
 /// The factors of all components, and log of P(l) w_e (2 pi)^(-d/2) |W|.
 struct Evaluator {
     InverseFactor factor;
@@ -222,6 +248,7 @@ double MarginProblem::objective(const std::vector<Component>& components) {
     influence_.resize(n);
     rival_.resize(n);
     std::vector<double> value(n);
+    const bool one_each = is_one_each(components, classes);  // what a class sums is one value then: the same bits
     parallel_for(n, chunk(), settings_.threads, [&](std::size_t begin, std::size_t end) {
         std::vector<double> x(d * 8), scratch(d * 8), peak(classes), rivals(classes), powers(2 * classes);
         double exponent[8];
@@ -240,20 +267,10 @@ double MarginProblem::objective(const std::vector<Component>& components) {
             }
             if (!rows_.own.empty() && rows_.own[i] >= 0) joint[rows_.own[i]] = kNone;
             double* const by_class = class_joint_.data() + i * classes;
-            std::fill(peak.begin(), peak.end(), kNone);
-            for (std::size_t e = 0; e < k; ++e) {
-                auto& class_peak = peak[static_cast<std::size_t>(components[e].point_class)];
-                class_peak = std::max(class_peak, joint[e]);
-            }
-            std::fill_n(by_class, classes, 0.0);
-            for (std::size_t e = 0; e < k; ++e) {
-                const auto c = static_cast<std::size_t>(components[e].point_class);
-                const double apart = joint[e] - peak[c];
-                if (apart > kInvisible) by_class[c] += apart == 0.0 ? 1.0 : portable_exp(apart);
-            }
-            for (std::size_t c = 0; c < classes; ++c)
-                by_class[c] =
-                    peak[c] > kNone ? peak[c] + (by_class[c] == 1.0 ? 0.0 : portable_log(by_class[c])) : kNone;
+            if (one_each)
+                std::copy_n(joint, classes, by_class);
+            else
+                sum_by_class(components, joint, peak, {by_class, classes});
 
             const auto own = static_cast<std::size_t>(rows_.label[i]);
             std::copy_n(by_class, classes, rivals.data());

@@ -42,8 +42,14 @@ def split_in_quarters(
     parts = [np.random.default_rng(seed).permutation(by_class[part::4]) for part in range(4)]
     if len(starts) == len(numbers):
         return parts
-    runs = np.split(np.arange(len(numbers)), starts[1:])
-    return [np.concatenate([runs[run] for run in part]) if len(part) else part for part in parts]
+    lengths = np.diff(starts, append=len(numbers))
+    return [_positions(starts[part], lengths[part]) for part in parts]
+
+
+def _positions(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the positions in runs of records, one run after the other."""
+    begins = np.cumsum(lengths) - lengths
+    return np.repeat(starts - begins, lengths) + np.arange(lengths.sum())
 
 
 def _starts_of_runs(records: NDArray[np.float64], numbers: NDArray[np.int32]) -> NDArray[np.int64]:
