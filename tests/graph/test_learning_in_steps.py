@@ -1,5 +1,6 @@
 """A full batch is learned in steps while further records arrive; nobody can tell from the results."""
 
+import gc
 import pickle
 
 import numpy as np
@@ -7,6 +8,7 @@ import pandas as pd
 import pytest
 from kaoginc_cases import QUERIES, assert_same_model, swapping_stream
 
+from anystream import Budget
 from anystream.graph import KAOGINCClassifier, learned_stream
 from anystream.graph.learning import STEPS
 
@@ -100,3 +102,51 @@ def test_steps_that_fail_are_taken_again(error, monkeypatch):
                 n_errors += 1
     assert n_errors == 3  # the first batch has fewer than 40 steps
     assert_same_model(model, expected)
+
+
+def test_a_deadline_does_not_wait_for_a_batch_that_is_learned(monkeypatch):
+    model = KAOGINCClassifier(n_jobs=1, batch_size=40)
+    records = records_of(400)
+    for x, label in records[:279]:
+        model.learn_one(x, label)
+    before = model.predict_proba(QUERIES)
+    weights, learning_steps = [], learned_stream.learning_steps
+
+    def counted(*arguments):
+        steps = learning_steps(*arguments)
+        while True:
+            try:
+                weights.append(next(steps))
+            except StopIteration as end:
+                return end.value
+            yield weights[-1]
+
+    monkeypatch.setattr(learned_stream, "learning_steps", counted)
+    for x, label in records[279:290]:  # the first of them fills a batch
+        model.learn_one(x, label)
+        n_taken = len(weights)
+        answer = model.classify(QUERIES, budget=Budget(seconds=60))
+        assert answer.proba.tolist() == before.tolist()
+        assert model.prior_proba().sum() == pytest.approx(1.0)
+        assert len(weights) == n_taken > 0
+    x, _ = records[290]
+    model.learn_one(x, "new")  # of a class that the graph does not know yet
+    answer = model.classify(QUERIES, budget=Budget(seconds=60))
+    assert answer.proba[:, :-1].tolist() == before.tolist()
+    assert not answer.proba[:, -1].any()
+    after = model.predict_proba(QUERIES)  # takes the steps that are left
+    assert len(weights) > n_taken
+    assert not np.array_equal(after[:, :-1], before)
+    assert model.classify(QUERIES, budget=Budget(seconds=60)).proba.tolist() == after.tolist()
+
+
+def test_only_the_stream_before_the_present_batch_is_kept():
+    model = KAOGINCClassifier(n_jobs=1, batch_size=20)
+    records = records_of(400)
+    model.learn_one(*records[0])
+    gc.collect()
+    others = sum(isinstance(each, learned_stream.LearnedStream) for each in gc.get_objects()) - 1
+    for x, label in records[1:]:
+        model.learn_one(x, label)
+    gc.collect()
+    assert sum(isinstance(each, learned_stream.LearnedStream) for each in gc.get_objects()) - others <= 2

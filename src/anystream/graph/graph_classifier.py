@@ -49,8 +49,17 @@ class GraphClassifier(MergeableMixin, SaveableMixin, TrainedClassifier, abstract
 
     def classify_records(self, records: NDArray[np.float64], budget: Budget) -> BatchResult:
         """Classify in one native call on all threads."""
-        graph = self.graph_
-        threads, calibration = resolve_threads(self.n_jobs), self.native_calibration()
+        return self.classify_by_graph(self.graph_, self.native_calibration(), records, budget)
+
+    def classify_by_graph(
+        self,
+        graph: _native.AssociatedGraph,
+        calibration: _native.Calibration | None,
+        records: NDArray[np.float64],
+        budget: Budget,
+    ) -> BatchResult:
+        """Return the result of a graph, in one native call."""
+        threads = resolve_threads(self.n_jobs)
         fill = partial(graph.answer, records, *budget.limits(), threads, calibration=calibration)
         return fill_batch(len(records), graph.classes, fill)
 

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from anystream import _native
+from anystream.anytime.answer import BatchResult
+from anystream.anytime.budget import Budget
 from anystream.estimators.calibration import Calibration, native_calibration
 from anystream.estimators.classifier import IncrementalClassifier
 from anystream.estimators.draft import draft_of
@@ -112,7 +114,9 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
 
     A call that learns several records does all work at once. One that learns a single record takes some steps of the
     work on the last full batch, so that no call takes long; the graph of the open batch is not built. Whoever needs the
-    model before (to classify, to save, an attribute) takes the steps that are left. The results are the same.
+    model before (to classify, to save, an attribute) takes the steps that are left. The results are the same. Only calls
+    with a deadline or a stop token do not wait: they classify with the model before the last full batch until all steps
+    are taken.
 
     Anytime behaviour, missing values and ties are as in `KAOGClassifier`. While the moments classify, no steps are
     needed.
@@ -235,7 +239,10 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
 
     def native_calibration(self) -> _native.Calibration | None:
         """Return the calibration if probabilities are calibrated."""
-        return native_calibration(self.calibration_ if self.calibrate else None)
+        return self._calibration_of(self._learned)
+
+    def _calibration_of(self, learned: LearnedStream) -> _native.Calibration | None:
+        return native_calibration(learned.principal.calibration if self.calibrate else None)
 
     @property
     def memory_bytes_(self) -> int:
@@ -282,7 +289,7 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
         principal = self._learned.principal
         for batch in full:
             principal = PrincipalInProgress(principal.result(), batch, recipe)
-        learned = LearnedStream(principal, rest, recipe)
+        learned = LearnedStream(principal, rest, recipe, None if principal.is_done else self._learned.ready())
         if len(numbers) == 1:
             principal.advance(-(-STEPS // recipe.batch_size))
         else:
@@ -339,6 +346,17 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
         self._set_learned(pickled.pop("principal_"), pickled.pop("open_batch_"), self._recipe())
         _ = self.graph_
 
+    # -- classifying -------------------------------------------------------------------------------------------------
+
+    def classify_records(self, records: NDArray[np.float64], budget: Budget) -> BatchResult:
+        """Classify in one native call; within a deadline by the graph before the last batch while that is learned."""
+        if not budget.timed:
+            return super().classify_records(records, budget)
+        n_classes, learned = self._learned.open_batch.n_classes, self._learned.ready()
+        result = self.classify_by_graph(learned.graph, self._calibration_of(learned), records, budget)
+        n_unknown = n_classes - result.proba.shape[1]
+        return result._replace(proba=np.pad(result.proba, ((0, 0), (0, n_unknown)))) if n_unknown > 0 else result
+
     # -- single records ----------------------------------------------------------------------------------------------
 
     def classify_one(self, record: NDArray[np.float64], steps: int) -> int:
@@ -351,9 +369,9 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
 
     def prior_proba(self) -> NDArray[np.float64]:
         """Return the shares of the classes among the vertices."""
-        return class_shares(
-            np.concatenate([self.principal_.components.class_numbers(), self.open_batch_.labels]), len(self.classes_)
-        )
+        learned = self._learned.ready()
+        vertices = learned.principal.result().components.class_numbers()
+        return class_shares(np.concatenate([vertices, learned.open_batch.labels]), len(self.classes_))
 
     # -- saving ------------------------------------------------------------------------------------------------------
 

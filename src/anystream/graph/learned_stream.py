@@ -68,6 +68,11 @@ class PrincipalInProgress:
         else:
             self._left.append(steps)
 
+    @property
+    def is_done(self) -> bool:
+        """Whether no step is left."""
+        return self._result is not None
+
     def result(self) -> PrincipalGraph:
         """Return the graph; take the steps that are left."""
         while True:
@@ -101,15 +106,30 @@ class LearnedStream:
         The records since.
     recipe : StreamRecipe
         Parameters.
+    before : LearnedStream, optional
+        The stream before the batch that `principal` still learns.
     """
 
-    __slots__ = ("_graph", "_recipe", "open_batch", "principal")
+    __slots__ = ("_before", "_graph", "_recipe", "open_batch", "principal")
 
-    def __init__(self, principal: PrincipalInProgress, open_batch: Batch, recipe: StreamRecipe) -> None:
+    def __init__(
+        self,
+        principal: PrincipalInProgress,
+        open_batch: Batch,
+        recipe: StreamRecipe,
+        before: LearnedStream | None = None,
+    ) -> None:
         self.principal = principal
         self.open_batch = open_batch
         self._recipe = recipe
+        self._before = before
         self._graph: _native.AssociatedGraph | None = None
+
+    def ready(self) -> LearnedStream:
+        """Return the stream itself, or the one before the last full batch while that is learned: none has to wait."""
+        if self.principal.is_done:
+            self._before = None  # frees it
+        return self if self._before is None else self._before
 
     @property
     def graph(self) -> _native.AssociatedGraph:
