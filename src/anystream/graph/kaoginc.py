@@ -114,8 +114,8 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
 
     A call that learns several records does all work at once. One that learns a single record takes some steps of the
     work on the last full batch, so that no call takes long; the graph of the open batch is not built. Whoever needs the
-    model before (to classify, to save, an attribute) takes the steps that are left. The results are the same. Calls with
-    a deadline or a stop token do not wait: until all steps are taken, they classify with the model before that batch.
+    model before (to classify, to save, an attribute) takes the steps that are left. The results are the same. Calls
+    with a deadline or a stop token do not wait: until all steps are taken, they use the model before that batch.
 
     Anytime behaviour, missing values and ties are as in `KAOGClassifier`. While the moments classify, no steps are
     needed.
