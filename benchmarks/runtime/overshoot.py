@@ -59,6 +59,7 @@ class Overshoots(NamedTuple):
     @classmethod
     def measure(cls, call: Callable[[], object], seconds: float, repeats: int) -> Self:
         """Measure calls that may last so many seconds; what they return is freed outside the measured time."""
+        call()
         times = np.empty((2, repeats))
         for i in range(repeats):
             started, worked = time.perf_counter(), time.thread_time()

@@ -64,3 +64,31 @@ def test_a_block_is_not_classified_if_validating_it_took_the_rest_of_the_time(mo
     work = Work(monkeypatch, 1e-5, 0.0)
     found = classify_in_blocks(work, np.zeros((300, 1)), Budget(until=9e-5), 100)
     assert len(found) == 1
+
+
+def test_records_that_a_block_did_not_reach_have_another_turn(monkeypatch):
+    work = Work(monkeypatch, 1e-5, 1e-6)
+    plain = work.classify_records
+
+    def held_up(records, budget):
+        result = plain(records, budget)
+        reached = np.ones(len(records), bool)
+        if len(work.lengths) == 2:
+            work.now += 5e-3
+            reached[40:] = False
+        return result._replace(reached=reached, proba=records / records.max() * [0.25, 0.75])
+
+    work.classify_records = held_up
+    X = np.repeat(np.arange(1.0, 3001.0), 2).reshape(3000, 2)
+    found = classify_in_blocks(work, X, Budget(until=0.03), 100)
+    assert work.lengths == [100, 100, 60, *[100] * 28]
+    assert all(rows.reached.all() for rows in found)
+    np.testing.assert_allclose(found[1].proba[:, 1], 0.75 * X[100:200, 1] / 200)
+    work.lengths.clear()
+    found = classify_in_blocks(work, X, Budget(until=work.now + 9e-3), 100)
+    assert work.lengths[:3] == [100] * 3  # too late for another turn, but not for the next blocks
+    assert sum(work.lengths) > 2000
+    work.lengths.clear()
+    found = classify_in_blocks(work, X, Budget(until=work.now + 5e-3), 100)  # no time is left
+    assert work.lengths == [100, 100]
+    assert np.count_nonzero(found[1].reached) == 40

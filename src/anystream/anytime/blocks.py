@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _BLOCK_VALUES = 2**16  # validating so many takes some 50 microseconds
 _MIN_RECORDS = 64
+_HELD_UP_S = 2e-4  # a block that takes so much longer beyond its share than expected was held up
 
 
 def block_length(X: Any) -> int | None:
@@ -29,8 +30,8 @@ def classify_in_blocks(model: AnytimeClassifier, X: NDArray[Any], limits: Budget
     """Return the rows of records, block by block until a deadline; each block gets its share of the time left.
 
     Records are validated when their turn comes. No block is begun that would end after the deadline if it took as long
-    as the last one beyond its share; so the last records may have no rows. Labels of records that were not reached are
-    undefined.
+    beyond its share as the last two did; so the last records may have no rows. If something holds up a block so that it
+    does not reach all of its records, these have another turn. Labels of records that were not reached are undefined.
 
     Parameters
     ----------
@@ -44,18 +45,45 @@ def classify_in_blocks(model: AnytimeClassifier, X: NDArray[Any], limits: Budget
         Records per block.
     """
     assert limits.until is not None
-    n_records, overhead_s = len(X), 0.0
+    n_records = len(X)
     blocks: list[Rows] = []
+    overheads_s: list[float] = []  # beyond the shares of the blocks
+    expected_s = 0.0
     for first in range(0, n_records, length):
-        if first > 0 and limits.ends_within(overhead_s):
+        if first > 0 and limits.ends_within(expected_s):
             break
+        started = time.monotonic()
         block = X[first : first + length]
         share = limits.share(len(block) / (n_records - first))
         records = model.validate_records(block)
-        if first > 0 and limits.ends_within(overhead_s):
+        if first > 0 and limits.ends_within(expected_s):
             break
-        result = BatchResult(*model.classify_records(records, share))
-        blocks.append(Rows(most_probable(model.classes_, result.proba), *result))
+        rows = _classify(model, records, share)
         assert share.until is not None
-        overhead_s = max(0.0, time.monotonic() - share.until)
+        ended = time.monotonic()
+        overheads_s.append(max(0.0, ended - share.until))
+        held_up = overheads_s[-1] > expected_s + _HELD_UP_S and not limits.ends_within(2 * (ended - started))
+        if held_up and rows.reached is not None and not rows.reached.all():
+            missed = np.flatnonzero(~rows.reached)
+            share = limits.share(len(missed) / (n_records - first))
+            rows = _replace(rows, missed, _classify(model, records[missed], share))
+        blocks.append(rows)
+        expected_s = min(overheads_s[-2:])  # what holds up one block need not hold up the next
     return blocks
+
+
+def _classify(model: AnytimeClassifier, records: NDArray[np.float64], limits: Budget) -> Rows:
+    result = BatchResult(*model.classify_records(records, limits))
+    return Rows(most_probable(model.classes_, result.proba), *result)
+
+
+def _replace(rows: Rows, places: NDArray[np.intp], others: Rows) -> Rows:
+    """Return rows of which those at some places are replaced."""
+
+    def replaced(name: str, default: bool = False) -> Any:
+        array, values = getattr(rows, name), getattr(others, name)
+        array = np.full(len(rows.labels), default) if array is None else array.copy()
+        array[places] = default if values is None else values
+        return array
+
+    return Rows(*(replaced(name, default=name == "reached") for name in Rows._fields))
