@@ -150,3 +150,15 @@ def test_only_the_stream_before_the_present_batch_is_kept():
         model.learn_one(x, label)
     gc.collect()
     assert sum(isinstance(each, learned_stream.LearnedStream) for each in gc.get_objects()) - others <= 2
+
+
+def test_the_stream_before_is_returned_even_if_another_thread_frees_it_meanwhile():
+    class Freeing:
+        @property
+        def is_done(self):
+            stream._before = None
+            return False
+
+    before = object()
+    stream = learned_stream.LearnedStream(Freeing(), None, None, before)
+    assert stream.ready() is before

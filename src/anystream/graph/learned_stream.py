@@ -127,9 +127,11 @@ class LearnedStream:
 
     def ready(self) -> LearnedStream:
         """Return the stream itself, or the one before the last full batch while that is learned: none has to wait."""
-        if self.principal.is_done:
-            self._before = None  # frees it
-        return self if self._before is None else self._before
+        before = self._before  # read once: another thread may free it
+        if before is None or self.principal.is_done:
+            self._before = None
+            return self
+        return before
 
     @property
     def graph(self) -> _native.AssociatedGraph:
