@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <limits>
 #include <tuple>
 #include <vector>
 
@@ -24,18 +25,21 @@ void bind_bayes_kernels(nb::module_& m) {
             require_equal("length of mean", mean.size(), x.size() * lanes);
             require_equal("length of log2_value", log2_value.size(), lanes);
             if (lanes != 4 && lanes % 8 != 0) throw std::invalid_argument("lanes must be 4 or a multiple of 8");
+            std::vector<float> density(std::max<std::size_t>(lanes, 8)), value(density.size());
             if (log2_norm.size() == 1) {
                 require_equal("length of precision", precision.size(), x.size());
                 kernels().shared_densities(x.data(), mean.data(), precision.data(), log2_norm.data()[0], x.size(),
-                                           lanes, log2_density.data());
-                return;
+                                           lanes, density.data());
+            } else {
+                require_equal("length of precision", precision.size(), mean.size());
+                require_equal("length of log2_norm", log2_norm.size(), lanes);
+                require_equal("length of log2_count", log2_count.size(), lanes);
+                kernels().own_densities(x.data(),
+                                        {mean.data(), precision.data(), log2_norm.data(), log2_count.data(), lanes},
+                                        x.size(), density.data(), value.data());
+                std::copy_n(value.data(), lanes, log2_value.data());
             }
-            require_equal("length of precision", precision.size(), mean.size());
-            require_equal("length of log2_norm", log2_norm.size(), lanes);
-            require_equal("length of log2_count", log2_count.size(), lanes);
-            kernels().own_densities(x.data(),
-                                    {mean.data(), precision.data(), log2_norm.data(), log2_count.data(), lanes},
-                                    x.size(), log2_density.data(), log2_value.data());
+            std::copy_n(density.data(), lanes, log2_density.data());
         },
         "x"_a.noconvert(), "mean"_a.noconvert(), "precision"_a.noconvert(), "log2_norm"_a.noconvert(),
         "log2_count"_a.noconvert(), "log2_density"_a.noconvert(), "log2_value"_a.noconvert(),
@@ -69,6 +73,25 @@ void bind_bayes_kernels(nb::module_& m) {
         },
         "log2_value"_a.noconvert(), "origin"_a, "count"_a,
         "The sum of 2^(log2_value - origin) over the first values, and its flags; for tests.");
+    m.def(
+        "bayes_leaf_sum",
+        [](Vector<float> x, Vector<float> mean, Vector<float> precision, float log2_norm, std::size_t count,
+           float origin, OutVector<float> out) {
+            const std::size_t lanes = out.size();
+            if ((lanes != 4 && lanes % 8 != 0) || count > lanes)
+                throw std::invalid_argument("lanes must be 4 or a multiple of 8, and at least count");
+            require_equal("length of mean", mean.size(), x.size() * lanes);
+            require_equal("length of precision", precision.size(), x.size());
+            std::vector<float> density(std::max<std::size_t>(lanes, 8));
+            const LaneSum found = kernels().leaf_sum(x.data(), mean.data(), precision.data(), log2_norm, x.size(),
+                                                     lanes, count, origin, density.data());
+            std::copy_n(density.data(), lanes, out.data());
+            return std::tuple(found.sum, found.flags);
+        },
+        "x"_a.noconvert(), "mean"_a.noconvert(), "precision"_a.noconvert(), "log2_norm"_a, "count"_a, "origin"_a,
+        "out"_a.noconvert(),
+        "The log2 densities of a leaf's kernels, the sum of 2^(density - origin) over the first, and its flags; for "
+        "tests.");
     m.def(
         "bayes_fill_group",
         [](Vector<float> log2_density, Vector<float> log2_value, Vector<std::int32_t> child, std::size_t count,
@@ -106,6 +129,18 @@ void bind_bayes_kernels(nb::module_& m) {
         },
         "key"_a.noconvert(), "node"_a.noconvert(),
         "The lanes of a group in the order in which they are taken; for tests.");
+    m.def(
+        "bayes_highest_classes",
+        [](Vector<double> key, std::size_t count) {
+            if (key.size() > kFewClasses || count > key.size())
+                throw std::invalid_argument("there may be 32 keys at most, and at least count");
+            std::vector<double> padded(kFewClasses, -std::numeric_limits<double>::infinity());
+            std::copy_n(key.data(), key.size(), padded.begin());
+            std::vector<std::int32_t> out(count);
+            out.resize(kernels().highest_classes(padded.data(), key.size(), count, out.data()));
+            return to_numpy(std::move(out));
+        },
+        "key"_a.noconvert(), "count"_a, "The classes of the highest keys, the highest first; for tests.");
 }
 
 }  // namespace anystream::bindings

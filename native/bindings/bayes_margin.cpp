@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "anystream/bayes_tree/covariance_table.hpp"
+#include "anystream/bayes_tree/kernels.hpp"
 #include "anystream/bayes_tree/margin.hpp"
 #include "anystream/bayes_tree/static_mixture.hpp"
 #include "anystream/parallel.hpp"
@@ -102,8 +103,10 @@ void bind_bayes_margin(nb::module_& m) {
     m.def(
         "block_log2_density",
         [](Matrix<float> points, Vector<double> mean, Matrix<double> covariance, std::size_t max_block,
-           OutVector<float> out) {
+           std::size_t together, OutVector<float> out) {
             const std::size_t d = mean.size();
+            if (together < 1 || together > bayes_tree::kTogether)
+                throw std::invalid_argument("together must be 1 to 4");
             require_equal("columns of points", points.shape(1), d);
             require_equal("rows of covariance", covariance.shape(0), d);
             require_equal("columns of covariance", covariance.shape(1), d);
@@ -114,12 +117,16 @@ void bind_bayes_margin(nb::module_& m) {
             table.assign(0, as_span(covariance), blocks, mean.data(), 1,
                          covariance_values(d, std::clamp<std::size_t>(max_block, 1, d)));
             if (table.empty()) throw std::invalid_argument("the covariance is not positive definite");
-            std::vector<float> z(panels_of(d) * kPanelRows, 0.0F);
-            for (std::size_t i = 0; i < out.size(); ++i)
-                out(i) = table.log2_norm[0] - 0.72134752F * table.exponent(0, points.data() + i * d, d, z.data());
+            std::vector<float> z(bayes_tree::kTogether * panels_of(d) * kPanelRows, 0.0F);
+            const std::int32_t rows[bayes_tree::kTogether] = {};
+            float exponent[bayes_tree::kTogether];
+            for (std::size_t i = 0; i < out.size(); ++i) {
+                table.exponents({rows, together}, points.data() + i * d, d, z.data(), exponent);
+                out(i) = table.log2_norm[0] - 0.72134752F * exponent[together - 1];
+            }
         },
-        "points"_a.noconvert(), "mean"_a.noconvert(), "covariance"_a.noconvert(), "max_block"_a, "out"_a.noconvert(),
-        "log2 densities as queries compute them, for tests.");
+        "points"_a.noconvert(), "mean"_a.noconvert(), "covariance"_a.noconvert(), "max_block"_a, "together"_a,
+        "out"_a.noconvert(), "log2 densities as queries compute them, for so many entries at once; for tests.");
     m.def(
         "static_mixture",
         [](Matrix<double> points, Vector<std::int32_t> labels, std::size_t classes, std::size_t components,

@@ -285,6 +285,11 @@ def bayes_sum_powers(log2_value: Annotated[NDArray[numpy.float32], dict(shape=(N
     The sum of 2^(log2_value - origin) over the first values, and its flags; for tests.
     """
 
+def bayes_leaf_sum(x: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], precision: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], log2_norm: float, count: int, origin: float, out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> tuple[float, int]:
+    """
+    The log2 densities of a leaf's kernels, the sum of 2^(density - origin) over the first, and its flags; for tests.
+    """
+
 def bayes_fill_group(log2_density: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], log2_value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], child: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], count: int, origin: float, nodes: int, by_density: bool, step: int) -> tuple[float, int, Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')]]:
     """
     The sum of the children's values, its flags, and keys, values, log2 values and nodes of their group; for tests.
@@ -292,6 +297,9 @@ def bayes_fill_group(log2_density: Annotated[NDArray[numpy.float32], dict(shape=
 
 def bayes_take_keys(key: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], node: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
     """The lanes of a group in the order in which they are taken; for tests."""
+
+def bayes_highest_classes(key: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], count: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')]:
+    """The classes of the highest keys, the highest first; for tests."""
 
 def build_shape(method: str, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], *, fanout: int, seed: int = 0, threads: int = 1, sample_size: int = 2000, window: int | None = 512, tolerance: float = 0.01, kernel_variance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, progress: Counter | None = None, stop: StopToken | None = None) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')]]:
     """
@@ -686,8 +694,10 @@ def search_blocks(covariance: Annotated[NDArray[numpy.float64], dict(shape=(None
     Blocks of dimensions by hill climbing on the likelihood: (order, first); block b is order[first[b]:first[b + 1]].
     """
 
-def block_log2_density(points: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], covariance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], max_block: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
-    """log2 densities as queries compute them, for tests."""
+def block_log2_density(points: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], covariance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], max_block: int, together: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """
+    log2 densities as queries compute them, for so many entries at once; for tests.
+    """
 
 def static_mixture(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, components: int, threads: int = 0) -> tuple:
     """

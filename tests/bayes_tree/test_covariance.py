@@ -54,14 +54,19 @@ def test_permuting_the_features_permutes_the_blocks(seed, d, max_block):
     np.testing.assert_array_equal(here[np.ix_(permutation, permutation)], there)
 
 
-@given(seed=st.integers(0, 10**6), d=st.integers(1, 40), max_block=st.sampled_from([1, 2, 3, 5, 8, 64]))
-def test_block_densities_are_those_of_scipy(seed, d, max_block):
+@given(
+    seed=st.integers(0, 10**6),
+    d=st.integers(1, 40),
+    max_block=st.sampled_from([1, 2, 3, 5, 8, 64]),
+    together=st.sampled_from([1, 3, 4]),
+)
+def test_block_densities_are_those_of_scipy(seed, d, max_block, together):
     random = np.random.default_rng(seed)
     C = random_covariance(seed, d)
     mean = random.normal(size=d)
     points = (mean + random.normal(size=(5, d))).astype(np.float32)
     out = np.empty(5, np.float32)
-    _native.block_log2_density(points, mean, C, max_block, out)
+    _native.block_log2_density(points, mean, C, max_block, together, out)
     Sigma = block_pattern(*_native.search_blocks(C, max_block), C)
     expected = multivariate_normal.logpdf(points.astype(float), mean, Sigma) / np.log(2)
     np.testing.assert_allclose(out, expected, rtol=1e-3, atol=1e-2)

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from anystream import _native
@@ -66,7 +66,42 @@ def test_sums_of_powers_leave_out_the_lanes_behind_the_last(values, origin, padd
     apart = padded[: len(values)].astype(float) - origin
     assert flags == (TOO_HIGH if (apart > 500).any() else 0)
     if not flags:
-        np.testing.assert_allclose(total, np.exp2(apart[apart > -1000]).sum(), rtol=1e-4)
+        np.testing.assert_allclose(total, np.exp2(apart[apart >= -999]).sum(), rtol=1e-4)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    d=st.integers(1, 20),
+    lanes=st.sampled_from([4, 8, 16, 24]),
+    count=st.integers(1, 24),
+    origin=st.integers(-600, 5),
+)
+def test_the_sum_of_a_leaf_is_that_of_the_densities_of_its_records(seed, d, lanes, count, origin):
+    random = np.random.default_rng(seed)
+    count = min(count, lanes)
+    x, mean = random.normal(size=d).astype(np.float32), random.normal(size=(d, lanes)).astype(np.float32)
+    precision = random.uniform(0.1, 5, size=d).astype(np.float32)
+    out = np.empty(lanes, np.float32)
+    total, flags = _native.bayes_leaf_sum(x, mean.reshape(-1), precision, -0.5, count, float(origin), out)
+    apart = (x[:, None].astype(float) - mean) * precision[:, None]
+    expected = -0.5 - 0.5 * np.log2(np.e) * (apart**2).sum(axis=0)
+    np.testing.assert_allclose(out, expected, rtol=2e-5, atol=2e-5)
+    above = expected[:count] - origin
+    assume(np.abs(above - 500).min() > 1)  # which side of the limit does not depend on rounding
+    assert flags == (TOO_HIGH if (above > 500).any() else 0)
+    if not flags:
+        np.testing.assert_allclose(total, np.exp2(above[above >= -999]).sum(), rtol=5e-3)
+
+
+@given(
+    keys=st.lists(st.sampled_from([-np.inf, -3.0, 0.0, 7.5]) | st.floats(-1e300, 1e300), min_size=1, max_size=32),
+    data=st.data(),
+)
+def test_the_highest_classes_come_first_and_those_without_anything_to_refine_never(keys, data):
+    count = data.draw(st.integers(0, len(keys)))
+    chosen = _native.bayes_highest_classes(np.array(keys), count)
+    refinable = [c for c in range(len(keys)) if keys[c] > -np.inf]
+    assert chosen.tolist() == sorted(refinable, key=lambda c: (-keys[c], c))[:count]
 
 
 @given(
@@ -89,7 +124,7 @@ def test_a_group_holds_the_children_that_are_nodes(density, values, children, co
     total, flags, key, value, log2_value, node = _native.bayes_fill_group(
         density, values, children, count, 0.0, nodes, by_density, step
     )
-    np.testing.assert_allclose(total, np.exp2(values[:count][values[:count] > -1000].astype(float)).sum(), rtol=1e-4)
+    np.testing.assert_allclose(total, np.exp2(values[:count][values[:count] >= -999].astype(float)).sum(), rtol=1e-4)
     here = children[:count]
     expected = OUTSIDE * (here >= nodes).any() | KERNEL * (here < 0).any() | ENTRY * (here >= 0).any()
     assert flags == expected
@@ -98,7 +133,7 @@ def test_a_group_holds_the_children_that_are_nodes(density, values, children, co
         assert (key[lane], value[lane], log2_value[lane]) == (NO_KEY, 0.0, GONE)
     np.testing.assert_array_equal(log2_value[entries], values[entries])
     np.testing.assert_array_equal(node, children)
-    powers = np.where(values > -1000, np.exp2(values.astype(float)), 0.0)
+    powers = np.where(values >= -999, np.exp2(values.astype(float)), 0.0)
     np.testing.assert_allclose(value[entries], powers[entries], rtol=1e-4)
 
     def priority(lane):  # the sign of a zero counts, as its bits do

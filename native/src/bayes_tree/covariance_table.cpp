@@ -109,13 +109,42 @@ void CovarianceTable::set_mean(std::size_t row, const double* mean_in_z, std::si
     for (std::size_t j = 0; j < dimensions; ++j) out[j] = static_cast<float>(mean_in_z[places[j]]);
 }
 
-float CovarianceTable::exponent(std::size_t row, const float* x, std::size_t dimensions, float* z) const noexcept {
+void CovarianceTable::deviations(std::size_t row, const float* x, std::size_t dimensions, float* z) const noexcept {
     const std::int32_t* const places = order.data() + row * dimensions;
     const float* const centre = mean.data() + row * dimensions;
-    for (std::size_t j = 0; j < dimensions; ++j) z[j] = x[places[j]] - centre[j];
-    const std::size_t panels = panels_of(dimensions);
-    return kernels().panel_exponent(z, values.data() + row * (values.size() / rows()), first.data() + row * panels,
-                                    panels);
+    std::int32_t moved = 0;  // 0: every dimension is in its own place, as in a single block
+    for (std::size_t j = 0; j < dimensions; ++j) moved |= places[j] ^ static_cast<std::int32_t>(j);
+    if (moved == 0)
+        for (std::size_t j = 0; j < dimensions; ++j) z[j] = x[j] - centre[j];
+    else
+        for (std::size_t j = 0; j < dimensions; ++j) z[j] = x[places[j]] - centre[j];
+}
+
+void CovarianceTable::exponents(std::span<const std::int32_t> some_rows, const float* x, std::size_t dimensions,
+                                float* z, float* out) const noexcept {
+    const std::size_t panels = panels_of(dimensions), width = panels * kPanelRows, stride = values.size() / rows();
+    const auto single_block = [&](std::int32_t row) {
+        const std::int32_t* const begin = first.data() + static_cast<std::size_t>(row) * panels;
+        return std::all_of(begin, begin + panels, [](std::int32_t column) { return column == 0; });
+    };
+    while (!some_rows.empty()) {
+        const bool together =
+            some_rows.size() >= kTogether && std::ranges::all_of(some_rows.first(kTogether), single_block);
+        const auto now = some_rows.first(together ? kTogether : 1);
+        const float* factor[kTogether];
+        for (std::size_t k = 0; k < now.size(); ++k) {
+            const auto row = static_cast<std::size_t>(now[k]);
+            deviations(row, x, dimensions, z + k * width);
+            factor[k] = values.data() + row * stride;
+        }
+        if (together)
+            kernels().panel_exponents(z, factor, panels, out);
+        else
+            *out = kernels().panel_exponent(z, factor[0], first.data() + static_cast<std::size_t>(now[0]) * panels,
+                                            panels);
+        out += now.size();
+        some_rows = some_rows.subspan(now.size());
+    }
 }
 
 const char* CovarianceTable::flaw(std::size_t nodes, std::size_t dimensions, std::size_t row_values) const noexcept {
@@ -254,8 +283,12 @@ bool RootModel::log2_joint(const TreeRecord& record, std::span<double> out) cons
     const std::size_t floats = full_panel_values(d);
     std::size_t c = 0;
     for (; c + kTogether <= k; c += kTogether) {
-        for (std::size_t l = 0; l < kTogether; ++l) centre_on(c + l, z.data() + l * width);
-        kernels().panel_exponents(z.data(), values.data() + c * floats, floats, panels, exponent.data() + c);
+        const float* factor[kTogether];
+        for (std::size_t l = 0; l < kTogether; ++l) {
+            centre_on(c + l, z.data() + l * width);
+            factor[l] = values.data() + (c + l) * floats;
+        }
+        kernels().panel_exponents(z.data(), factor, panels, exponent.data() + c);
     }
     for (; c < k; ++c) {
         centre_on(c, z.data());

@@ -61,13 +61,11 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const Tree
     open_classes_ = 0;
     decided_ = false;
     look_state_ = Look::none;
-    turns_.clear();
-    candidates_.clear();
     x_.resize(forest.dimensions());
     missing_ = forest.standardise(record.x.data(), x_.data());
     project(forest, record);
     if (state_.size() < classes_) state_.resize(classes_);
-    key_.resize(classes_);
+    begin_turns();
     reserve_lanes(forest);
     evaluate_root_model(forest, record);
     roots_read_ = false;
@@ -135,7 +133,7 @@ void Query::read_roots(const Forest& forest) {
 
 void Query::reserve_lanes(const Forest& forest) {
     const std::size_t lanes = std::max(round_up_to_8(forest.classes()), static_cast<std::size_t>(kMaxFanout));
-    deviation_.resize(panels_of(forest.dimensions()) * kPanelRows, 0.0F);
+    deviation_.resize(kTogether * panels_of(forest.dimensions()) * kPanelRows, 0.0F);
     const std::size_t readable = lanes + Frontier::kLanes;  // the group of a root reads those of the roots behind it
     if (log2_value_.size() >= readable) return;
     log2_density_.resize(readable);
@@ -207,15 +205,24 @@ void Query::evaluate_kernels(const Forest& forest, const NodeView& node, std::si
 }
 
 void Query::evaluate_covariances(const Forest& forest, const NodeView& node, std::size_t first) {
+    constexpr std::size_t kMaxLanes = std::max<std::size_t>(kRootBlock, kMaxFanout);
     const CovarianceTable& table = forest.covariances();
+    std::int32_t rows[kMaxLanes];
+    std::uint8_t lanes[kMaxLanes];
+    float exponent[kMaxLanes];
+    std::size_t found = 0;
     for (std::size_t l = 0; l < node.entries; ++l) {
         const std::int32_t child = node.child(l);
         if (child < 0 || static_cast<std::size_t>(child) >= forest.nodes()) continue;
-        const std::int32_t found = table.of_node[static_cast<std::size_t>(child)];
-        if (found < 0) continue;
-        const auto row = static_cast<std::size_t>(found);
-        const float exponent = table.exponent(row, x_.data(), x_.size(), deviation_.data());
-        log2_density_[first + l] = std::max(table.log2_norm[row] - kHalfLog2E * exponent, kMinLog2);
+        rows[found] = table.of_node[static_cast<std::size_t>(child)];
+        lanes[found] = static_cast<std::uint8_t>(l);
+        found += rows[found] >= 0;
+    }
+    table.exponents({rows, found}, x_.data(), x_.size(), deviation_.data(), exponent);
+    for (std::size_t i = 0; i < found; ++i) {
+        const std::size_t l = lanes[i];
+        const float log2_norm = table.log2_norm[static_cast<std::size_t>(rows[i])];
+        log2_density_[first + l] = std::max(log2_norm - kHalfLog2E * exponent[i], kMinLog2);
         log2_value_[first + l] = log2_density_[first + l] + node.log2_count[l];
     }
 }
@@ -352,21 +359,46 @@ bool Query::add_children(const Forest& forest, std::size_t c, const float* child
         return (found.flags & (LaneSum::kEntry | LaneSum::kOutside)) == LaneSum::kEntry;
     });
     if ((found.flags & (LaneSum::kOutside | LaneSum::kKernel)) != 0) {
-        for (std::size_t l = 0; l < count; ++l) {
+        const std::size_t before = state.kernel_log2.size();
+        state.kernel_log2.resize(before + count);
+        float* end = state.kernel_log2.data() + before;
+        for (std::size_t l = 0; l < count; ++l) {  // without a branch on which children are kernels
             std::int32_t child;
             std::memcpy(&child, child_bits + l, sizeof child);
-            require_node(forest, child);
-            if (child < 0) state.kernel_log2.push_back(log2_value_[first + l]);
+            if (found.flags & LaneSum::kOutside) require_node(forest, child);
+            *end = log2_value_[first + l];
+            end += child < 0;
         }
+        state.kernel_log2.resize(static_cast<std::size_t>(end - state.kernel_log2.data()));
     }
     state.sum += found.sum;
     return (found.flags & LaneSum::kTooHigh) == 0;
 }
 
-bool Query::add_kernels(std::size_t c, std::size_t count) {
+bool Query::add_inner(const Forest& forest, std::size_t c, const NodeView& node) {
+    if (node.lanes < Frontier::kLanes) {
+        const PaddedChildren children(node);
+        return add_children(forest, c, children.bits, node.entries, 0);
+    }
+    bool valid = true;
+    for (std::size_t first = 0; first < node.entries; first += Frontier::kLanes)
+        valid &=
+            add_children(forest, c, node.child_bits + first, std::min(Frontier::kLanes, node.entries - first), first);
+    return valid;
+}
+
+bool Query::add_leaf(const Forest& forest, std::size_t c, const NodeView& node) {
     ClassState& state = state_[c];
-    const LaneSum found = kernels().sum_powers(log2_value_.data(), static_cast<float>(state.origin), count);
-    state.kernel_log2.insert(state.kernel_log2.end(), log2_value_.data(), log2_value_.data() + count);
+    const auto origin = static_cast<float>(state.origin);
+    LaneSum found;
+    if (missing_ || !projection_.empty()) {
+        evaluate(forest, node, c, 0);
+        found = kernels().sum_powers(log2_value_.data(), origin, node.entries);
+    } else {
+        found = kernels().leaf_sum(x_.data(), node.mean, forest.kernel_precision(c), forest.kernel_log2_norm(c),
+                                   x_.size(), node.lanes, node.entries, origin, log2_value_.data());
+    }
+    state.kernel_log2.insert(state.kernel_log2.end(), log2_value_.data(), log2_value_.data() + node.entries);
     state.sum += found.sum;
     return (found.flags & LaneSum::kTooHigh) == 0;
 }
@@ -404,20 +436,34 @@ void Query::order(std::size_t c) {
         key_[c] = settings_.certify ? certificate_.upper_key(c) : order_key(state.sum, state.origin);
 }
 
+void Query::begin_turns() {
+    turns_.clear();
+    candidates_.clear();
+    per_round_ = turns_per_round(settings_.refined_classes, classes_);
+    key_.assign(std::max(classes_, kFewClasses), -std::numeric_limits<double>::infinity());
+}
+
 /// The classes with the highest joint densities take turns, the best one first (qbk); those with nothing left to refine
-/// are skipped. Among equal ones the lower number is first. Those of the last round are looked at first: most of them
-/// are chosen again, so that the others are soon compared with the lowest one and left out.
+/// are skipped. Among equal ones the lower number is first.
 void Query::choose_classes() {
+    const std::size_t count = std::min(per_round_, open_classes_);
+    turns_.resize(count);
+    turns_.resize(classes_ <= kFewClasses ? kernels().highest_classes(key_.data(), classes_, count, turns_.data())
+                                          : choose_among_many(count));
+    std::reverse(turns_.begin(), turns_.end());
+}
+
+/// Writes the classes of the `count` highest keys to `turns_` and returns how many there are. Those of the last round
+/// are looked at first: most of them are chosen again, so that the others are soon compared with the lowest one and
+/// left out.
+std::size_t Query::choose_among_many(std::size_t count) {
     if (candidates_.empty()) {
         candidates_.resize(classes_);
         std::iota(candidates_.begin(), candidates_.end(), 0);
-        per_round_ = turns_per_round(settings_.refined_classes, classes_);
     }
     constexpr double kNone = -std::numeric_limits<double>::infinity();
-    const std::size_t k = std::min(per_round_, open_classes_);
-    turns_.resize(k);
     std::size_t chosen = 0;
-    double lowest = kNone;  // the key of the last of k classes
+    double lowest = kNone;  // the key of the last of `count` classes
     for (const std::int32_t c : candidates_) {
         const double key = key_[static_cast<std::size_t>(c)];
         if (key < lowest || key == kNone) continue;
@@ -425,24 +471,25 @@ void Query::choose_classes() {
             const double of_other = key_[static_cast<std::size_t>(other)];
             return key > of_other || (key == of_other && c < other);
         };
-        if (chosen == k && !precedes(turns_[k - 1])) continue;
-        std::size_t place = chosen < k ? chosen++ : k - 1;
+        if (chosen == count && !precedes(turns_[count - 1])) continue;
+        std::size_t place = chosen < count ? chosen++ : count - 1;
         for (; place > 0 && precedes(turns_[place - 1]); --place) turns_[place] = turns_[place - 1];
         turns_[place] = c;
-        if (chosen == k) lowest = key_[static_cast<std::size_t>(turns_[k - 1])];
+        if (chosen == count) lowest = key_[static_cast<std::size_t>(turns_[count - 1])];
     }
-    turns_.resize(chosen);
     for (std::size_t i = 0; i < chosen; ++i)
         std::swap(candidates_[i],
                   *std::find(candidates_.begin() + static_cast<std::ptrdiff_t>(i), candidates_.end(), turns_[i]));
-    std::reverse(turns_.begin(), turns_.end());
+    return chosen;
 }
 
 /// Fetches the node that the next turn refines.
 void Query::prefetch_turn(const Forest& forest) const noexcept {
     if (turns_.empty()) return;
     const Frontier& next = state_[static_cast<std::size_t>(turns_.back())].frontier;
-    if (!next.empty()) forest.prefetch(static_cast<std::size_t>(next.next_node()));
+    if (next.empty()) return;
+    next.prefetch();
+    forest.prefetch(static_cast<std::size_t>(next.next_node()));
 }
 
 /// The class whose turn it is.
@@ -484,21 +531,16 @@ void Query::replace(const Forest& forest, std::size_t c, const Frontier::Entry& 
     }
 
     const NodeView node = forest.node(static_cast<std::size_t>(refined.node));
-    evaluate(forest, node, c, 0);
-    if (node.precision != nullptr && forest.grown()) evaluate_kernels(forest, node, c, 0);
     state.sum -= refined.value;
-    if (settings_.certify) refine_bounds(forest, c, refined.node, node);
     bool valid = true;
     if (node.precision == nullptr) {
-        valid = add_kernels(c, node.entries);
-    } else if (node.lanes < Frontier::kLanes) {
-        const PaddedChildren children(node);
-        valid = add_children(forest, c, children.bits, node.entries, 0);
+        valid = add_leaf(forest, c, node);
+        if (settings_.certify) refine_bounds(forest, c, refined.node, node);
     } else {
-        for (std::size_t first = 0; first < node.entries; first += Frontier::kLanes) {
-            const std::size_t count = std::min(Frontier::kLanes, node.entries - first);
-            valid &= add_children(forest, c, node.child_bits + first, count, first);
-        }
+        evaluate(forest, node, c, 0);
+        if (forest.grown()) evaluate_kernels(forest, node, c, 0);
+        if (settings_.certify) refine_bounds(forest, c, refined.node, node);  // sets the priorities of the children
+        valid = add_inner(forest, c, node);
     }
     state.peak = std::max(state.peak, state.sum);
     if (!valid || !(state.sum > kCancelled * state.peak)) rebase(state);

@@ -82,6 +82,7 @@ void Query::resume(const Forest& forest, std::span<const std::byte> bytes) {
     in.array(next.projection_);
     next.require_projection();
     next.require_votes(forest);
+    next.begin_turns();
     in.array(next.turns_);
     next.state_.resize(next.classes_);
     std::vector<Frontier::Entry> entries;
@@ -112,7 +113,6 @@ void Query::resume(const Forest& forest, std::span<const std::byte> bytes) {
     for (const std::int32_t c : next.turns_)
         StateReader::require(c >= 0 && static_cast<std::size_t>(c) < next.classes_, "its turns are damaged");
     next.require_frontiers(forest);
-    next.key_.resize(next.classes_);
     if (next.settings_.certify) {
         next.open_certificate(forest);
         StateReader::require(next.certificate_.agrees_with(sums), "its bounds are damaged");

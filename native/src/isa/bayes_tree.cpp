@@ -8,10 +8,9 @@ extern const Kernels kernels_baseline;
 extern const Kernels kernels_avx2, kernels_avx512;
 #endif
 
-const Kernels& kernels() {
+const Kernels& kernels_of_this_machine() {
 #if defined(ANYSTREAM_X86_LEVELS)
-    static const Kernels& table = by_level(kernels_baseline, kernels_avx2, kernels_avx512);
-    return table;
+    return by_level(kernels_baseline, kernels_avx2, kernels_avx512);
 #else
     return kernels_baseline;
 #endif

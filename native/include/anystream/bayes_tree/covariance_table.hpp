@@ -40,8 +40,10 @@ struct CovarianceTable {
     void find_free_rows();
     void add_free_row(std::int32_t row);
     [[nodiscard]] std::int32_t take_free_row() noexcept;
-    /// |W (x - mu)|^2 of a row. `z` is scratch: 8 values per panel, zeros behind the last dimension.
-    [[nodiscard]] float exponent(std::size_t row, const float* x, std::size_t dimensions, float* z) const noexcept;
+    /// out[i] = |W (x - mu)|^2 of each of these rows. `z` is scratch for kTogether rows: 8 values per panel each, zeros
+    /// behind the last dimension.
+    void exponents(std::span<const std::int32_t> some_rows, const float* x, std::size_t dimensions, float* z,
+                   float* out) const noexcept;
 
     [[nodiscard]] NamedColumns columns() {
         return {{"node_covariance", &of_node}, {"covariance_count", &count}, {"covariance_order", &order},
@@ -50,6 +52,10 @@ struct CovarianceTable {
     }
     /// What is wrong with the arrays, or nullptr.
     [[nodiscard]] const char* flaw(std::size_t nodes, std::size_t dimensions, std::size_t row_values) const noexcept;
+
+  private:
+    /// x - mu of a row, in the order of its blocks.
+    void deviations(std::size_t row, const float* x, std::size_t dimensions, float* z) const noexcept;
 };
 
 /// One Gaussian with full covariance per class, trained to separate the classes (MM); empty before it is trained. It

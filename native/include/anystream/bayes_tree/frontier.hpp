@@ -26,6 +26,13 @@ class Frontier {
     [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
     /// The node of the entry that `take` returns.
     [[nodiscard]] std::int32_t next_node() const noexcept { return heap_.front().node(); }
+    /// Fetches what `take` reads and writes.
+    void prefetch() const noexcept {
+        const EntryGroup& group = groups_[heap_.front().group()];
+        __builtin_prefetch(group.key, 1);
+        __builtin_prefetch(group.value, 1);
+        __builtin_prefetch(group.log2_value, 1);
+    }
     /// All groups in the order in which they were added. Lanes may be gone; keys, nodes and which are gone stay.
     [[nodiscard]] std::vector<EntryGroup>& groups() noexcept { return groups_; }
     [[nodiscard]] const std::vector<EntryGroup>& groups() const noexcept { return groups_; }

@@ -47,8 +47,9 @@ struct LookLanes {
 /// Deviations from the mean count at most as this many standard deviations in a first look.
 inline constexpr float kMaxDeviation = 4.0F;
 
-/// Entries of a frontier side by side; a lane without one has the key kNoKey, value 0 and the log2 value kGone.
-struct EntryGroup {
+/// Entries of a frontier side by side; a lane without one has the key kNoKey, value 0 and the log2 value kGone. In
+/// three lines of the cache: no vector lies in two.
+struct alignas(64) EntryGroup {
     static constexpr std::size_t kLanes = 8;
     static constexpr std::int64_t kNoKey = std::numeric_limits<std::int64_t>::min();
     static constexpr float kGone = -2e30F;  // below that of any density
@@ -89,12 +90,16 @@ inline constexpr float kMaxAbove = 500.0F;
 /// latency of an addition.
 inline constexpr std::size_t kTogether = 4;
 
+/// Up to so many classes `highest_classes` chooses from.
+inline constexpr std::size_t kFewClasses = 32;
+
 struct Kernels {
     /// log2_density[l] = log2_norm[l] - kHalfLog2E * sum_j ((x[j] - mean[j, l]) * precision[j, l])^2, at least
-    /// kMinLog2, and log2_value[l] = log2_density[l] + log2_count[l].
+    /// kMinLog2, and log2_value[l] = log2_density[l] + log2_count[l]. Of four lanes eight are written, as below.
     void (*own_densities)(const float* x, const NodeLanes& node, std::size_t dimensions, float* log2_density,
                           float* log2_value);
-    /// The same log2 densities for kernels of one class, which share deviations and norm.
+    /// The same log2 densities for kernels of one class, which share deviations and norm. Of four lanes eight are
+    /// written: the other four have no meaning.
     void (*shared_densities)(const float* x, const float* mean, const float* precision, float log2_norm,
                              std::size_t dimensions, std::size_t lanes, float* out);
     /// out[l] = sum_j ((x[j] - mean[j, l]) * precision[j])^2: all entries are kernels of one class.
@@ -103,20 +108,26 @@ struct Kernels {
     /// out[j] = sum_l weight[l] * (x[j] - mean[j, l])^2, for learning; lanes are a multiple of 8.
     void (*weighted_squares)(const float* x, const float* mean, const float* weight, std::size_t dimensions,
                              std::size_t lanes, float* out);
-    /// out[i] = 2^(log2_value[i] - origin), 0 where that is below 2^-1000; the caller keeps it below 2^1000.
+    /// out[i] = 2^(log2_value[i] - origin), 0 where that is below 2^-999; the caller keeps it below 2^1000.
     void (*powers_of_two)(const float* log2_value, float origin, std::size_t count, double* out);
     /// The sum of the powers of two of `count` log2 values, eight at a time.
     LaneSum (*sum_powers)(const float* log2_value, float origin, std::size_t count);
+    /// `shared_densities` of a leaf with `count` records, and the sum of their powers of two.
+    LaneSum (*leaf_sum)(const float* x, const float* mean, const float* precision, float log2_norm,
+                        std::size_t dimensions, std::size_t lanes, std::size_t count, float origin, float* out);
     /// Writes the group of those children that are nodes, and returns the sum of all children.
     LaneSum (*fill_group)(const ChildLanes& children, EntryGroup& out);
     /// Removes the key of a lane (8: of none), and returns the lane of the highest key that is left; among equal ones
     /// that of the lowest node.
     std::size_t (*take_key)(EntryGroup& group, std::size_t lane);
+    /// Writes the classes of the `count` highest keys, the highest first, among equal ones the lower class; returns how
+    /// many there are above -inf. Behind the keys of at most kFewClasses classes -inf follows up to place kFewClasses.
+    std::size_t (*highest_classes)(const double* key, std::size_t classes, std::size_t count, std::int32_t* out);
     /// |W z|^2 for the panels of covariance.hpp; z has 8 values per panel, zeros behind the last dimension.
     float (*panel_exponent)(const float* z, const float* values, const std::int32_t* first, std::size_t panels);
-    /// The same, bit for bit, of kTogether factors whose panels all begin at column 0: the z of the next one begins 8
-    /// values per panel later, its factor `stride` values later.
-    void (*panel_exponents)(const float* z, const float* values, std::size_t stride, std::size_t panels, float* out);
+    /// The same, bit for bit, of kTogether factors whose panels all begin at column 0; the z of the next one begins 8
+    /// values per panel later.
+    void (*panel_exponents)(const float* z, const float* const* values, std::size_t panels, float* out);
     /// out[i] = sum_j x[j] * matrix[j * dimensions + i], added in the order of j.
     void (*linear_map)(const double* x, const double* matrix, std::size_t dimensions, double* out);
     /// out[r] = |W (x_r - mean)|^2 of eight rows at once, in double precision, for learning. x holds dimension j of row
@@ -132,7 +143,12 @@ struct Kernels {
     BoxExponents (*box_exponents)(const double* x, const float* precision, const Cloud& cloud, std::size_t dimensions);
 };
 
+const Kernels& kernels_of_this_machine();
+
 /// The table for this machine, chosen once.
-const Kernels& kernels();
+inline const Kernels& kernels() {
+    static const Kernels& table = kernels_of_this_machine();
+    return table;
+}
 
 }  // namespace anystream::bayes_tree

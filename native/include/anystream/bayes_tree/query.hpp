@@ -152,11 +152,16 @@ class Query {
     /// False if their values are too high for the origin: the class's sum is not valid any more.
     [[nodiscard]] bool add_children(const Forest& forest, std::size_t point_class, const float* child_bits,
                                     std::size_t count, std::size_t first);
-    /// Adds the kernels of a leaf; returns the same.
-    [[nodiscard]] bool add_kernels(std::size_t point_class, std::size_t count);
+    /// Adds all children of an inner node; returns the same.
+    [[nodiscard]] bool add_inner(const Forest& forest, std::size_t point_class, const NodeView& node);
+    /// Evaluates and adds the kernels of a leaf; returns the same.
+    [[nodiscard]] bool add_leaf(const Forest& forest, std::size_t point_class, const NodeView& node);
     void rebase(ClassState& state);
     void order(std::size_t point_class);
+    /// No class is chosen, and none has anything to refine.
+    void begin_turns();
     void choose_classes();
+    std::size_t choose_among_many(std::size_t count);
     void prefetch_turn(const Forest& forest) const noexcept;
     [[nodiscard]] std::size_t next_class(const Forest& forest);
     void replace(const Forest& forest, std::size_t point_class, const Frontier::Entry& refined);
@@ -188,9 +193,11 @@ class Query {
     std::vector<float> x_;            // standardised
     std::vector<double> projection_;  // (known, d) the complement of unknown directions; empty: x_ is known, except NaN
     std::vector<ClassState> state_;   // at least `classes_` long; the rest is spare memory
-    std::vector<double> key_;         // per class: grows with its joint density; -inf with nothing left to refine
-    std::vector<std::int32_t> candidates_;  // all classes, those of the last round first; empty before the first round
-    std::size_t per_round_ = 0;             // k of qbk
+    std::vector<double> key_;  // per class: grows with its joint density; -inf with nothing left to refine, and behind
+                               // the last class up to kFewClasses
+    std::vector<std::int32_t>
+        candidates_;                   // of many: all classes, those of the last round first, once they were chosen
+    std::size_t per_round_ = 0;        // k of qbk
     std::vector<std::int32_t> turns_;  // classes still to be refined before the classes are ordered again, last first
 
     // results of `evaluate` for the lanes of a node
