@@ -6,6 +6,8 @@
 #include <new>
 #include <system_error>
 
+#include "anystream/parallel.hpp"
+
 namespace anystream {
 
 namespace {
@@ -22,6 +24,7 @@ Guard guard;
 
 void before_fork() noexcept {
     guard.mutex.lock();
+    end_idle_helpers();  // the child would not have them, and Python warns of a fork beside other threads
 }
 void after_fork_in_parent() noexcept {
     guard.mutex.unlock();

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
+
+#include "anystream/fork.hpp"
 
 namespace anystream {
 
@@ -17,17 +21,15 @@ void (*signal_check)() = [] {};
 /// Ends a helper whose loop has an error.
 struct LoopEnded {};
 
-/// The state that the threads of one loop share. A thread may start after the loop has ended: it finds no chunk left
-/// and touches nothing but this, which it keeps alive.
+/// The state that the threads of one loop share; it outlives the work of all of them.
 struct Loop {
     Loop(std::size_t size, std::size_t chunk, std::size_t chunks,
-         const std::function<void(std::size_t, std::size_t)>* body)
+         const std::function<void(std::size_t, std::size_t)>& body)
         : size(size), chunk(chunk), chunks(chunks), body(body) {}
 
     std::size_t size, chunk, chunks;
-    const std::function<void(std::size_t, std::size_t)>* body;  // valid while any thread has a chunk
+    const std::function<void(std::size_t, std::size_t)>& body;
     std::atomic<std::size_t> next{0};
-    std::atomic<int> busy{0};  // helpers that may have a chunk
     std::mutex error_guard;
     std::exception_ptr first_error;
     std::atomic<bool> failed{false};  // there is a first error
@@ -38,7 +40,7 @@ struct Loop {
             if (c >= chunks) return;
             try {
                 check_interrupts();
-                (*body)(c* chunk, std::min(size, (c + 1) * chunk));
+                body(c * chunk, std::min(size, (c + 1) * chunk));
             } catch (...) {
                 next.store(chunks);
                 const std::lock_guard lock(error_guard);
@@ -48,21 +50,130 @@ struct Loop {
         }
     }
 
-    void help() noexcept {
-        helped = this;
-        busy.fetch_add(1);  // before the first chunk is taken: a thread that sees the last chunk taken sees this, too
-        work();
-        if (busy.fetch_sub(1) == 1) busy.notify_one();
-    }
-
-    void wait_for_helpers() noexcept {
-        for (int still = busy.load(); still != 0; still = busy.load()) busy.wait(still);
-    }
-
-    static thread_local const Loop* helped;  // the loop that this thread was started for
+    static thread_local const Loop* helped;  // the loop that this thread, a helper, works on
 };
 
 thread_local const Loop* Loop::helped = nullptr;
+
+/// Blocks all signals in this thread but those that an instruction raises, such as an access to a mapped file that was
+/// cut. A thread that is started meanwhile blocks them, too.
+class BlockedSignals {
+  public:
+    BlockedSignals() noexcept {
+        sigset_t all;
+        sigfillset(&all);
+        for (const int raised : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&all, raised);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    BlockedSignals(const BlockedSignals&) = delete;
+    BlockedSignals& operator=(const BlockedSignals&) = delete;
+    ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+  private:
+    sigset_t before_;
+};
+
+/// A thread that helps with one loop after another. One caller at a time has it: posts a loop and takes it back.
+class Helper {
+  public:
+    /// Throws std::system_error if no thread can be started.
+    Helper() {
+        const BlockedSignals blocked;  // they are for the threads of the program
+        thread_ = std::thread([this] { run(); });
+    }
+    Helper(const Helper&) = delete;
+    Helper& operator=(const Helper&) = delete;
+    ~Helper() {
+        state_.store(kEnding);
+        state_.notify_one();
+        thread_.join();
+    }
+
+    void post(Loop& loop) noexcept {
+        loop_ = &loop;
+        state_.store(kPosted);
+        state_.notify_one();
+    }
+    /// Returns when this thread does not use the loop any more: at once if it has not begun with it.
+    void take_back() noexcept {
+        int state = kPosted;
+        if (state_.compare_exchange_strong(state, kIdle)) return;
+        for (; state == kWorking; state = state_.load()) state_.wait(state);
+    }
+
+    std::unique_ptr<Helper> next;  // in a list
+
+  private:
+    enum State : int { kIdle, kPosted, kWorking, kEnding };
+
+    void run() noexcept {
+        for (int state = state_.load(); state != kEnding; state = state_.load()) {
+            if (state == kIdle) {
+                state_.wait(state);
+            } else if (state_.compare_exchange_strong(state, kWorking)) {
+                Loop::helped = loop_;
+                loop_->work();
+                Loop::helped = nullptr;
+                state_.store(kIdle);
+                state_.notify_one();
+            }
+        }
+    }
+
+    std::atomic<int> state_{kIdle};
+    Loop* loop_ = nullptr;  // valid while posted or working
+    std::thread thread_;
+};
+
+/// The helpers that no caller has. There are as many as callers have needed at once.
+class Pool {
+  public:
+    /// Returns a list of at most `count` helpers; fewer if no further thread can be started.
+    [[nodiscard]] std::unique_ptr<Helper> take(std::size_t count) {
+        std::unique_ptr<Helper> taken;
+        {
+            const std::lock_guard lock(guard_);
+            for (; count > 0 && idle_; --count) move_first(idle_, taken);
+        }
+        try {
+            for (; count > 0; --count) {
+                auto started = std::make_unique<Helper>();
+                started->next = std::move(taken);
+                taken = std::move(started);
+            }
+        } catch (const std::system_error&) {
+            // Those that there are, and the caller, do the work.
+        }
+        return taken;
+    }
+    void give_back(std::unique_ptr<Helper> list) {
+        const std::lock_guard lock(guard_);
+        while (list) move_first(list, idle_);
+    }
+    /// Ends the idle threads. No other thread is in a call of the pool.
+    void end_idle() noexcept {
+        while (idle_) idle_ = std::move(idle_->next);
+    }
+
+  private:
+    static void move_first(std::unique_ptr<Helper>& from, std::unique_ptr<Helper>& to) noexcept {
+        auto first = std::move(from);
+        from = std::move(first->next);
+        first->next = std::move(to);
+        to = std::move(first);
+    }
+
+    BriefMutex guard_;
+    std::unique_ptr<Helper> idle_;
+};
+
+/// Never destroyed: threads may still run while the process ends.
+union Threads {
+    Threads() : pool() {}
+    ~Threads() {}
+    Pool pool;
+};
+Threads threads_of_process;
 
 }  // namespace
 
@@ -93,15 +204,17 @@ void parallel_for(std::size_t size, std::size_t chunk, int threads,
         }
         return;
     }
-    const auto loop = std::make_shared<Loop>(size, chunk, chunks, &body);
-    try {
-        for (std::size_t w = 1; w < workers; ++w) std::thread([loop] { loop->help(); }).detach();
-    } catch (const std::system_error&) {
-        // No further thread can be started: those that were, and this one, do the work.
-    }
-    loop->work();
-    loop->wait_for_helpers();
-    if (loop->first_error) std::rethrow_exception(loop->first_error);
+    Loop loop(size, chunk, chunks, body);
+    auto helpers = threads_of_process.pool.take(workers - 1);
+    for (Helper* helper = helpers.get(); helper != nullptr; helper = helper->next.get()) helper->post(loop);
+    loop.work();
+    for (Helper* helper = helpers.get(); helper != nullptr; helper = helper->next.get()) helper->take_back();
+    threads_of_process.pool.give_back(std::move(helpers));
+    if (loop.first_error) std::rethrow_exception(loop.first_error);
+}
+
+void end_idle_helpers() noexcept {
+    threads_of_process.pool.end_idle();
 }
 
 }  // namespace anystream

@@ -77,6 +77,8 @@ inline constexpr bool kTogether =
         Query::advance_together(model, queries, steps, watch);
     };
 
+inline constexpr std::int64_t kMaxKeptSteps = 4096;  // steps; the memory of longer queries is not worth keeping
+
 /// Takes at most `steps` steps on each record.
 template <typename Batch>
 void answer_by_steps(const Batch& batch, std::int64_t steps, int threads, const AnswerRows& out) {
@@ -91,8 +93,7 @@ void answer_by_steps(const Batch& batch, std::int64_t steps, int threads, const 
             steady.advance(query, batch.model, steps - query.steps(), nullptr);  // some open behind their first step
             batch.write(query, i, out);
         }
-        constexpr std::int64_t kSmall = 4096;  // steps; the memory of longer queries is not worth keeping
-        if (query.steps() > kSmall) query = Query();
+        if (query.steps() > kMaxKeptSteps) query = Query();
     });
 }
 
@@ -156,7 +157,10 @@ class GroupedAnswers {
 
     void take_groups() {
         active_.fetch_add(1, std::memory_order_relaxed);
-        std::vector<Query> group(group_);
+        thread_local std::vector<Query> spare;
+        Borrowed borrowed(spare);
+        std::vector<Query>& group = *borrowed;
+        if (group.size() < group_) group.resize(group_);
         StopWatch end(limits_), share(limits_);
         InterruptibleSteps steady;
         for (std::size_t first; (first = next_.fetch_add(group_, std::memory_order_relaxed)) < batch_.size();) {
@@ -176,8 +180,10 @@ class GroupedAnswers {
                 }
             }
             for (std::size_t i = 0; i < size; ++i) batch_.write(group[i], first + i, out_);
-            if (size < last - first) return;
+            if (size < last - first) break;
         }
+        for (Query& query : group)
+            if (query.steps() > kMaxKeptSteps) query = Query();
     }
 
     /// Opens records first..last - 1 until the limits end, but all of the first kAlwaysReached; returns how many. Each

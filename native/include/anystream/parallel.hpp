@@ -1,10 +1,12 @@
 // One loop on several threads, with the same result on any number of them.
 //
 // Work is cut into chunks whose borders depend on the size alone, never on the number of threads; threads take the next
-// chunk from a counter. A body that writes only what belongs to its chunk is therefore deterministic. The threads are
-// started for one call: that costs about 15 microseconds each, a batch worth sharing takes milliseconds, and a process
-// that forks (as multiprocessing does) inherits no broken thread pool. The caller does not wait for a thread that has
-// not started: where the other cores are busy, starting can take as long as the whole batch.
+// chunk from a counter. A body that writes only what belongs to its chunk is therefore deterministic.
+//
+// The threads wait between loops for the next one: starting a thread takes tens of microseconds and its memory is cold,
+// and a batch with a short deadline is a loop every 200 microseconds. The caller does not wait for a thread that has
+// not begun: where the other cores are busy, that can take as long as the whole batch. Before the process forks, as
+// multiprocessing does, idle threads end; parent and child start new ones when they need them.
 #pragma once
 
 #include <cstddef>
@@ -29,5 +31,8 @@ void check_interrupts();
 /// rethrown here once no thread works on a chunk.
 void parallel_for(std::size_t size, std::size_t chunk, int threads,
                   const std::function<void(std::size_t first, std::size_t last)>& body);
+
+/// Ends the threads that wait for a loop. For fork alone: no other thread may be about to take or give back one.
+void end_idle_helpers() noexcept;
 
 }  // namespace anystream
