@@ -66,8 +66,8 @@ def test_a_block_is_not_classified_if_validating_it_took_the_rest_of_the_time(mo
     assert len(found) == 1
 
 
-def test_records_that_a_block_did_not_reach_have_another_turn(monkeypatch):
-    work = Work(monkeypatch, 1e-5, 1e-6)
+def hold_up(work, missed):
+    """Hold up the second call, which does not reach some records; others reach all."""
     plain = work.classify_records
 
     def held_up(records, budget):
@@ -75,15 +75,29 @@ def test_records_that_a_block_did_not_reach_have_another_turn(monkeypatch):
         reached = np.ones(len(records), bool)
         if len(work.lengths) == 2:
             work.now += 5e-3
-            reached[40:] = False
+            reached[missed] = False
         return result._replace(reached=reached, proba=records / records.max() * [0.25, 0.75])
 
     work.classify_records = held_up
-    X = np.repeat(np.arange(1.0, 3001.0), 2).reshape(3000, 2)
+    return np.repeat(np.arange(1.0, 3001.0), 2).reshape(3000, 2)
+
+
+def test_a_block_begins_behind_the_last_record_that_was_reached(monkeypatch):
+    work = Work(monkeypatch, 1e-5, 1e-6)
+    X = hold_up(work, slice(40, None))
     found = classify_in_blocks(work, X, Budget(until=0.03), 100)
-    assert work.lengths == [100, 100, 60, *[100] * 28]
+    assert work.lengths == [100, 100, 80, *[100] * 27, 80]  # no longer than twice what the last one reached
+    assert [len(rows.labels) for rows in found] == [100, 40, 80, *[100] * 27, 80]
     assert all(rows.reached.all() for rows in found)
-    np.testing.assert_allclose(found[1].proba[:, 1], 0.75 * X[100:200, 1] / 200)
+
+
+def test_records_that_were_left_out_have_another_turn(monkeypatch):
+    work = Work(monkeypatch, 1e-5, 1e-6)
+    X = hold_up(work, slice(40, 60))
+    found = classify_in_blocks(work, X, Budget(until=0.03), 100)
+    assert work.lengths == [100, 100, 20, *[100] * 28]
+    assert all(rows.reached.all() for rows in found)
+    np.testing.assert_allclose(found[1].proba[40:60, 1], 0.75 * X[140:160, 1] / 160)
     work.lengths.clear()
     found = classify_in_blocks(work, X, Budget(until=work.now + 9e-3), 100)
     assert work.lengths[:3] == [100] * 3  # too late for another turn, but not for the next blocks
@@ -91,4 +105,26 @@ def test_records_that_a_block_did_not_reach_have_another_turn(monkeypatch):
     work.lengths.clear()
     found = classify_in_blocks(work, X, Budget(until=work.now + 5e-3), 100)  # no time is left
     assert work.lengths == [100, 100]
-    assert np.count_nonzero(found[1].reached) == 40
+    assert np.count_nonzero(found[1].reached) == 80
+
+
+class TimedWork(Work):
+    """Reaches as many records as the budget allows, and eight in any case."""
+
+    def classify_records(self, records, budget):
+        self.lengths.append(len(records))
+        self.now += self.call_s
+        n = min(len(records), max(8, int((budget.until - self.now) / self.record_s)))
+        self.now += n * self.record_s
+        reached = np.arange(len(records)) < n
+        return BatchResult(np.full((len(records), 2), 0.5), np.zeros(len(records), int), reached, reached)
+
+
+@pytest.mark.parametrize("record_s", [1e-7, 1e-6, 1e-5])
+@pytest.mark.parametrize("n_records", [10_000, 1_000_000])
+def test_too_little_time_for_all_records_is_not_spent_on_beginning_blocks(monkeypatch, n_records, record_s):
+    work = TimedWork(monkeypatch, 4e-5, record_s)
+    found = classify_in_blocks(work, np.zeros((n_records, 1)), Budget(until=4e-3), 1000)
+    n_reached = sum(np.count_nonzero(rows.reached) for rows in found)
+    assert n_reached >= min(n_records, 0.4 * 4e-3 / (record_s + 9e-5 / 1000))  # 9e-5 s for each block beside
+    assert work.now < 4e-3 + 1e-4

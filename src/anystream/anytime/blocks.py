@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _BLOCK_VALUES = 2**16  # validating so many takes some 50 microseconds
 _MIN_RECORDS = 64
-_HELD_UP_S = 2e-4  # a block that takes so much longer beyond its share than expected was held up
+_MIN_SHARE_S = 2e-4  # of a block: each costs some 100 microseconds beside, however few of its records are reached
 
 
 def block_length(X: Any) -> int | None:
@@ -29,9 +29,11 @@ def block_length(X: Any) -> int | None:
 def classify_in_blocks(model: AnytimeClassifier, X: NDArray[Any], limits: Budget, length: int) -> list[Rows]:
     """Return the rows of records, block by block until a deadline; each block gets its share of the time left.
 
-    Records are validated when their turn comes. No block is begun that would end after the deadline if it took as long
-    beyond its share as the last two did; so the last records may have no rows. If something holds up a block so that it
-    does not reach all of its records, these have another turn. Labels of records that were not reached are undefined.
+    Records are validated when their turn comes. A share is never shorter than a block is worth, so with too little time
+    for all records the first ones are reached. No block is begun that would end after the deadline if it took as long
+    beyond its share as the last two did (at all, if they ended before); so the last records may have no rows. A block ends behind its last record that
+    was reached; the next one begins there, and is shorter if that was early. Records before it that were not reached,
+    because something held up one thread, have another turn. Labels of records that were not reached are undefined.
 
     Parameters
     ----------
@@ -44,32 +46,52 @@ def classify_in_blocks(model: AnytimeClassifier, X: NDArray[Any], limits: Budget
     length : int
         Records per block.
     """
-    assert limits.until is not None
-    n_records = len(X)
+    n_records, first, size = len(X), 0, length
     blocks: list[Rows] = []
-    overheads_s: list[float] = []  # beyond the shares of the blocks
+    overheads_s: list[float] = []  # what blocks take beyond their shares; those that end before, at all
     expected_s = 0.0
-    for first in range(0, n_records, length):
+    while first < n_records:
         if first > 0 and limits.ends_within(expected_s):
             break
         started = time.monotonic()
-        block = X[first : first + length]
-        share = limits.share(len(block) / (n_records - first))
+        block = X[first : first + size]
+        share = _share(limits, len(block) / (n_records - first))
         records = model.validate_records(block)
         if first > 0 and limits.ends_within(expected_s):
             break
-        rows = _classify(model, records, share)
+        rows = _until_last_reached(_classify(model, records, share))
         assert share.until is not None
         ended = time.monotonic()
-        overheads_s.append(max(0.0, ended - share.until))
-        held_up = overheads_s[-1] > expected_s + _HELD_UP_S and not limits.ends_within(2 * (ended - started))
-        if held_up and rows.reached is not None and not rows.reached.all():
-            missed = np.flatnonzero(~rows.reached)
-            share = limits.share(len(missed) / (n_records - first))
+        overheads_s.append(ended - (share.until if ended > share.until else started))
+        missed = _find_missed(rows)
+        if len(missed) > 0 and not limits.ends_within(2 * (ended - started)):
+            share = _share(limits, len(missed) / (n_records - first))
             rows = _replace(rows, missed, _classify(model, records[missed], share))
         blocks.append(rows)
+        n_read = len(rows.labels)
+        first += n_read
+        size = min(length, max(_MIN_RECORDS, 2 * n_read))
         expected_s = min(overheads_s[-2:])  # what holds up one block need not hold up the next
     return blocks
+
+
+def _share(limits: Budget, part: float) -> Budget:
+    """Return the budget of a part of the work, with the time that a block is worth if so much is left."""
+    assert limits.until is not None
+    left_s = limits.until - time.monotonic()
+    return limits.share(max(part, min(1.0, _MIN_SHARE_S / left_s)) if left_s > 0.0 else 1.0)
+
+
+def _until_last_reached(rows: Rows) -> Rows:
+    """Return the rows up to the last record that was reached; all of them if there is none."""
+    if rows.reached is None or rows.reached[-1] or not rows.reached.any():
+        return rows
+    n_read = len(rows.labels) - int(rows.reached[::-1].argmax())
+    return Rows(*(None if array is None else array[:n_read] for array in rows))
+
+
+def _find_missed(rows: Rows) -> NDArray[np.intp]:
+    return np.empty(0, np.intp) if rows.reached is None else np.flatnonzero(~rows.reached)
 
 
 def _classify(model: AnytimeClassifier, records: NDArray[np.float64], limits: Budget) -> Rows:
