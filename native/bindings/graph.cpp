@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <mutex>
 
 #include "anystream/graph/graph.hpp"
 #include "anystream/graph/nearest_points.hpp"
@@ -30,34 +31,74 @@ std::vector<T> copied(Vector<T> array) {
     return {array.data(), array.data() + array.size()};
 }
 
-/// One part of a graph. Every number is checked here, so that queries need no checks.
-std::shared_ptr<const Part> make_part(const Graph& graph, Matrix<double> points, Vector<std::int32_t> component,
-                                      Vector<std::int32_t> k, Vector<double> purity, Vector<std::int32_t> label) {
-    require_features(graph, points.shape(1));
-    require_equal("length of component", component.size(), points.shape(0));
-    require_equal("length of purity", purity.size(), k.size());
-    require_equal("length of label", label.size(), k.size());
-    for (const std::int32_t a : as_span(component))
-        if (a < 0 || static_cast<std::size_t>(a) >= k.size())
-            throw std::invalid_argument("component " + std::to_string(a) + " is not below " + std::to_string(k.size()));
-    for (std::size_t a = 0; a < k.size(); ++a)
-        if (k.data()[a] < 1 || !(purity.data()[a] > 0.0) || purity.data()[a] > 1.0 || label.data()[a] < 0 ||
-            static_cast<std::size_t>(label.data()[a]) >= graph.classes())
-            throw std::invalid_argument("component " + std::to_string(a) + " has no valid K, purity or label");
-    require_finite_records(as_span(points));
-    Components components{copied(component), copied(k), copied(purity), copied(label)};
-    const auto values = as_span(points);
+/// One part of a graph, built in steps. Every number is checked first, so that queries need no checks. A lock guards
+/// it: every call may run in any thread.
+class PartInProgress {
+  public:
+    PartInProgress(const Graph& graph, Matrix<double> points, Vector<std::int32_t> component, Vector<std::int32_t> k,
+                   Vector<double> purity, Vector<std::int32_t> label)
+        : first_vertex_(graph.vertices()),
+          classes_(graph.classes()),
+          components_(checked_components(graph, points, component, k, purity, label)),
+          cells_(scaled(graph, as_span(points)), graph.dimensions(), classes_of(components_),
+                 static_cast<std::int64_t>(first_vertex_)) {}
 
-    const nb::gil_scoped_release unlocked;
-    std::vector<double> rows(values.begin(), values.end());
-    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] *= graph.scale[i % graph.dimensions()];
-    std::vector<std::int32_t> classes_of;
-    for (const std::int32_t a : components.of_vertex)
-        classes_of.push_back(components.label[static_cast<std::size_t>(a)]);
-    const std::size_t first = graph.vertices();
-    Cells cells(rows, graph.dimensions(), classes_of, static_cast<std::int64_t>(first));
-    return std::make_shared<const Part>(Part{first, std::move(components), std::move(cells)});
-}
+    /// Classes of the graph that it was begun for; no label is above.
+    [[nodiscard]] std::size_t classes() const noexcept { return classes_; }
+    /// Takes one step. Returns false when none is left.
+    bool advance() {
+        const nb::gil_scoped_release unlocked;
+        const std::lock_guard lock(guard_);
+        return part_ == nullptr && cells_.advance();
+    }
+    /// The part; takes the steps that are left.
+    [[nodiscard]] std::shared_ptr<const Part> finish() {
+        const nb::gil_scoped_release unlocked;
+        const std::lock_guard lock(guard_);
+        if (part_ != nullptr) return part_;
+        while (cells_.advance()) {}
+        return part_ = std::make_shared<const Part>(Part{first_vertex_, std::move(components_), cells_.take()});
+    }
+
+  private:
+    static Components checked_components(const Graph& graph, Matrix<double> points, Vector<std::int32_t> component,
+                                         Vector<std::int32_t> k, Vector<double> purity, Vector<std::int32_t> label) {
+        require_features(graph, points.shape(1));
+        require_equal("length of component", component.size(), points.shape(0));
+        require_equal("length of purity", purity.size(), k.size());
+        require_equal("length of label", label.size(), k.size());
+        for (const std::int32_t a : as_span(component))
+            if (a < 0 || static_cast<std::size_t>(a) >= k.size())
+                throw std::invalid_argument("component " + std::to_string(a) + " is not below " +
+                                            std::to_string(k.size()));
+        for (std::size_t a = 0; a < k.size(); ++a)
+            if (k.data()[a] < 1 || !(purity.data()[a] > 0.0) || purity.data()[a] > 1.0 || label.data()[a] < 0 ||
+                static_cast<std::size_t>(label.data()[a]) >= graph.classes())
+                throw std::invalid_argument("component " + std::to_string(a) + " has no valid K, purity or label");
+        require_finite_records(as_span(points));
+        return {copied(component), copied(k), copied(purity), copied(label)};
+    }
+    static std::vector<double> scaled(const Graph& graph, std::span<const double> points) {
+        std::vector<double> rows(points.begin(), points.end());
+        const std::size_t d = graph.dimensions();
+        for (std::size_t begin = 0; begin < rows.size(); begin += d)
+            for (std::size_t j = 0; j < d; ++j) rows[begin + j] *= graph.scale[j];
+        return rows;
+    }
+    static std::vector<std::int32_t> classes_of(const Components& components) {
+        std::vector<std::int32_t> classes;
+        classes.reserve(components.of_vertex.size());
+        for (const std::int32_t a : components.of_vertex)
+            classes.push_back(components.label[static_cast<std::size_t>(a)]);
+        return classes;
+    }
+
+    std::mutex guard_;
+    std::size_t first_vertex_, classes_;
+    Components components_;
+    CellsInProgress cells_;
+    std::shared_ptr<const Part> part_;  // once it is finished
+};
 
 class GraphHandle {
   public:
@@ -78,11 +119,33 @@ class GraphHandle {
     [[nodiscard]] std::unique_ptr<GraphHandle> with_part(std::int32_t min_k, Matrix<double> points,
                                                          Vector<std::int32_t> component, Vector<std::int32_t> k,
                                                          Vector<double> purity, Vector<std::int32_t> label) const {
+        PartInProgress part(*graph_, points, component, k, purity, label);
+        return with_built_part(min_k, part);
+    }
+    [[nodiscard]] std::unique_ptr<PartInProgress> begin_part(Matrix<double> points, Vector<std::int32_t> component,
+                                                             Vector<std::int32_t> k, Vector<double> purity,
+                                                             Vector<std::int32_t> label) const {
+        return std::make_unique<PartInProgress>(*graph_, points, component, k, purity, label);
+    }
+    [[nodiscard]] std::unique_ptr<GraphHandle> with_built_part(std::int32_t min_k, PartInProgress& steps) const {
         if (min_k < 1) throw std::invalid_argument("min_k is " + std::to_string(min_k) + "; use 1 or more");
         Graph graph = *graph_;
-        auto part = make_part(graph, points, component, k, purity, label);
+        auto part = steps.finish();
+        require_features(graph, part->cells.store().dimensions());
+        if (steps.classes() > graph.classes()) throw std::invalid_argument("the part has more classes than the graph");
+        require_equal("first vertex of the part", part->first_vertex, graph.vertices());
         graph.min_k = min_k;
         graph.add(std::move(part));
+        return std::make_unique<GraphHandle>(std::move(graph));
+    }
+    /// The same graph for records of more classes.
+    [[nodiscard]] std::unique_ptr<GraphHandle> with_classes(std::size_t classes) const {
+        if (classes < graph_->classes() || !graph_->moments.empty())
+            throw std::invalid_argument("a graph of " + std::to_string(graph_->classes()) + " classes cannot have " +
+                                        std::to_string(classes) +
+                                        "; use as many or more, before the moments are added");
+        Graph graph = *graph_;
+        graph.n_classes = classes;
         return std::make_unique<GraphHandle>(std::move(graph));
     }
     [[nodiscard]] std::unique_ptr<GraphHandle> with_moments(Matrix<double> mean, Matrix<double> variance,
@@ -238,6 +301,8 @@ void bind_graph(nb::module_& m) {
     bind_query<GraphQuery>(m, "GraphQuery")
         .def("record", &GraphQuery::record, "The record to classify.")
         .def("nearest", &GraphQuery::nearest, "The nearest vertices so far, nearest first.");
+    nb::class_<PartInProgress>(m, "GraphPart", "Components to add to a graph, prepared in a few steps.")
+        .def("advance", &PartInProgress::advance, "Take one step; return False, without one, if none is left.");
     auto bound =
         nb::class_<GraphHandle>(m, "AssociatedGraph", "Components to classify by. Immutable: many threads may use it.")
             .def(nb::init<Vector<double>, std::size_t, std::int32_t>(), "scale"_a.noconvert(), "classes"_a,
@@ -245,6 +310,12 @@ void bind_graph(nb::module_& m) {
             .def("with_part", &GraphHandle::with_part, "min_k"_a, "points"_a.noconvert(), "component"_a.noconvert(),
                  "k"_a.noconvert(), "purity"_a.noconvert(), "label"_a.noconvert(),
                  "Another graph with further vertices, behind those that are here.")
+            .def("begin_part", &GraphHandle::begin_part, "points"_a.noconvert(), "component"_a.noconvert(),
+                 "k"_a.noconvert(), "purity"_a.noconvert(), "label"_a.noconvert(),
+                 "Check further vertices and prepare to add them to this graph.")
+            .def("with_built_part", &GraphHandle::with_built_part, "min_k"_a, "part"_a,
+                 "Another graph with the vertices of a part that was begun here; take the steps that are left.")
+            .def("with_classes", &GraphHandle::with_classes, "classes"_a, "Another graph that has more classes.")
             .def("with_moments", &GraphHandle::with_moments, "mean"_a.noconvert(), "variance"_a.noconvert(),
                  "log_prior"_a.noconvert(), "Another graph that is decided by one Gaussian per class.");
     bind_single_records(bound);

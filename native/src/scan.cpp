@@ -117,6 +117,20 @@ double power_of_present(const double* x, const double* e, std::size_t d, std::si
     return kNorm == Norm::chebyshev ? sum : sum * (static_cast<double>(d) / static_cast<double>(present));
 }
 
+/// The norm over the dimensions that are present, of values that come one after another.
+template <Norm kNorm>
+class LaneNorm {
+  public:
+    void add(double value) noexcept {
+        const double size = std::isnan(value) ? 0.0 : kNorm == Norm::euclidean ? value * value : std::abs(value);
+        sum_ = kNorm == Norm::chebyshev ? std::max(sum_, size) : sum_ + size;
+    }
+    [[nodiscard]] double value() const noexcept { return kNorm == Norm::euclidean ? std::sqrt(sum_) : sum_; }
+
+  private:
+    double sum_ = 0.0;
+};
+
 /// Calls body with the norm as a constant.
 template <typename Body>
 auto with_norm(Norm norm, Body&& body) {
@@ -173,17 +187,26 @@ void BlockStore::choose_frame() {
     if (size_ == 0) return;
     sums_.assign(2 * dimensions_, 0.0);
     const std::span sum(sums_.data(), dimensions_), present(sums_.data() + dimensions_, dimensions_);
-    for (std::size_t i = 0; i < size_; ++i)
-        for (std::size_t j = categorical_; j < dimensions_; ++j)
-            if (const double value = row(i)[j]; !std::isnan(value)) sum[j] += value, present[j] += 1.0;
-    double largest = 0.0;
+    for (std::size_t i = 0; i < size_; ++i) {
+        const double* const values = row(i).data();
+        for (std::size_t j = categorical_; j < dimensions_; ++j) {  // without branches: dimension by dimension in lanes
+            sum[j] += std::isnan(values[j]) ? 0.0 : values[j];
+            present[j] += std::isnan(values[j]) ? 0.0 : 1.0;
+        }
+    }
     for (std::size_t j = 0; j < dimensions_; ++j) sum[j] = present[j] > 0.0 ? sum[j] / present[j] : 0.0;
     origin_.own().assign(sum.begin(), sum.end());
     if (norm_ == Norm::mixed) return;
-    for (std::size_t i = 0; i < size_; ++i)
-        for (std::size_t j = 0; j < dimensions_; ++j)
-            if (const double value = row(i)[j]; !std::isnan(value))
-                largest = std::max(largest, std::abs(value - origin_[j]));
+    const std::span farthest = present;
+    std::fill(farthest.begin(), farthest.end(), 0.0);
+    for (std::size_t i = 0; i < size_; ++i) {
+        const double* const values = row(i).data();
+        for (std::size_t j = 0; j < dimensions_; ++j) {
+            const double distance = std::abs(values[j] - sum[j]);
+            farthest[j] = distance > farthest[j] ? distance : farthest[j];  // a missing value is not farther
+        }
+    }
+    const double largest = *std::max_element(farthest.begin(), farthest.end());
     int exponent = 0;
     if (largest > 0.0) std::frexp(largest, &exponent);
     scale_.own()[0] = std::ldexp(1.0, std::clamp(1 - exponent, -1000, 1000));
@@ -197,22 +220,29 @@ void BlockStore::resize_blocks() {
 
 void BlockStore::write_lane(std::size_t i) {
     std::uint32_t* const to = lane(i);
-    const auto values = row(i);
-    for (std::size_t p = 0; p < pairs(); ++p) to[p * kBlockLanes] = 0;
-    for (std::size_t j = 0; j < dimensions_; ++j) {
-        const std::uint32_t half = j < categorical_ ? half_of_category(values[j]) : half_of(scaled(values[j], j));
-        to[j / 2 * kBlockLanes] |= half << (16 * (j % 2));
-    }
-    const auto held = [&](std::size_t j) {
-        return static_cast<double>(whole_of(to[j / 2 * kBlockLanes] >> (16 * (j % 2)) & 0xffff));
+    const double* const values = row(i).data();
+    const double* const origin = origin_.data();
+    const double scale = scale_[0];
+    std::uint32_t lower = 0;
+    const auto write = [&](std::size_t j, std::uint32_t half) {
+        to[j / 2 * kBlockLanes] = j % 2 == 0 ? lower = half : lower | half << 16;
     };
-    const double norm = norm_of(norm_, categorical_, dimensions_, held);
-    const double off =
-        norm_of(norm_, categorical_, dimensions_, [&](std::size_t j) { return scaled(values[j], j) - held(j); });
-    const double slack = (slack_of_norm(norm, dimensions_) + off) * rounding_factor(dimensions_);
+    for (std::size_t j = 0; j < categorical_; ++j) write(j, half_of_category(values[j]));
+    const double slack = with_norm(norm_, [&]<Norm kNorm>() {
+        LaneNorm<kNorm> norm, off;  // of what the lane holds, and of what it is off by
+        for (std::size_t j = categorical_; j < dimensions_; ++j) {
+            const double exact = (values[j] - origin[j]) * scale;
+            const std::uint32_t half = half_of(exact);
+            write(j, half);
+            const double held = static_cast<double>(whole_of(half));
+            norm.add(held);
+            off.add(exact - held);
+        }
+        return (slack_of_norm(norm.value(), dimensions_) + off.value()) * rounding_factor(dimensions_);
+    });
     float& widest = slack_.own()[i / kBlockLanes];
     widest = std::max(widest, std::nextafter(static_cast<float>(slack), kEmptyLane));
-    if (any_missing(values)) missing_.own()[0] = 1;
+    if (any_missing({values, dimensions_})) missing_.own()[0] = 1;
 }
 
 void BlockStore::write_all() {

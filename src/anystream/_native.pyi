@@ -926,6 +926,12 @@ class GraphQuery:
     def nearest(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
         """The nearest vertices so far, nearest first."""
 
+class GraphPart:
+    """Components to add to a graph, prepared in a few steps."""
+
+    def advance(self) -> bool:
+        """Take one step; return False, without one, if none is left."""
+
 class AssociatedGraph:
     """Components to classify by. Immutable: many threads may use it."""
 
@@ -933,6 +939,17 @@ class AssociatedGraph:
 
     def with_part(self, min_k: int, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], component: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], k: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], purity: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> AssociatedGraph:
         """Another graph with further vertices, behind those that are here."""
+
+    def begin_part(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], component: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], k: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], purity: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> GraphPart:
+        """Check further vertices and prepare to add them to this graph."""
+
+    def with_built_part(self, min_k: int, part: GraphPart) -> AssociatedGraph:
+        """
+        Another graph with the vertices of a part that was begun here; take the steps that are left.
+        """
+
+    def with_classes(self, classes: int) -> AssociatedGraph:
+        """Another graph that has more classes."""
 
     def with_moments(self, mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], variance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], log_prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> AssociatedGraph:
         """Another graph that is decided by one Gaussian per class."""

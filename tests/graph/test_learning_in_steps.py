@@ -11,6 +11,7 @@ from kaoginc_cases import QUERIES, assert_same_model, swapping_stream
 from anystream import Budget
 from anystream.graph import KAOGINCClassifier, learned_stream
 from anystream.graph.learning import STEPS
+from anystream.graph.native_graph import PrincipalIndex
 
 SETTINGS = [{}, {"batch_size": 20}, {"pruning": "repeated", "tau": 90}, {"on_change": "restart", "metric": "plain"}]
 
@@ -138,6 +139,35 @@ def test_a_deadline_does_not_wait_for_a_batch_that_is_learned(monkeypatch):
     assert len(weights) > n_taken
     assert not np.array_equal(after[:, :-1], before)
     assert model.classify(QUERIES, budget=Budget(seconds=60)).proba.tolist() == after.tolist()
+
+
+def test_a_deadline_does_not_wait_for_the_index_of_a_learned_batch(monkeypatch):
+    steps, building_steps = [], PrincipalIndex.building_steps
+
+    def counted(*arguments):
+        index = building_steps(*arguments)
+        while True:
+            steps.append(1)
+            try:
+                weight = next(index)
+            except StopIteration as end:
+                return end.value
+            yield weight
+
+    monkeypatch.setattr(PrincipalIndex, "building_steps", counted)
+    model = KAOGINCClassifier(n_jobs=1, batch_size=40)
+    records = records_of(400)
+    for number, (x, label) in enumerate(records):
+        n_taken = len(steps)
+        model.learn_one(x, label if number % 100 else f"new {number}")  # some of a class that the index does not know
+        assert len(steps) - n_taken <= -(-STEPS // 40)
+        n_taken = len(steps)
+        answer = model.classify(QUERIES, budget=Budget(seconds=60))
+        assert len(steps) == n_taken or number == 0  # an empty index
+        assert answer.proba.shape[1] == len(model.classes_)
+    assert len(steps) > 30
+    expected = model.predict_proba(QUERIES)
+    assert model.classify(QUERIES, budget=Budget(seconds=60)).proba.tolist() == expected.tolist()
 
 
 def test_only_the_stream_before_the_present_batch_is_kept():

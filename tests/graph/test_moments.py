@@ -30,3 +30,13 @@ def test_the_sum_of_the_moments_of_two_parts_equals_the_moments_of_the_whole():
 def test_a_class_without_vertices_has_probability_0():
     moments = Moments.from_points(np.array([[0.0], [1.0]]), np.zeros(2, np.int32), 2, np.zeros(1))
     assert moments.log_joint(np.array([[0.5]])).tolist()[0][1] == -np.inf
+
+
+def test_further_classes_change_no_number_of_the_others():
+    random = np.random.default_rng(2)
+    y = random.integers(0, 3, 500).astype(np.int32)
+    X = random.normal(size=(500, 4))
+    X[random.random(X.shape) < 0.1] = np.nan
+    few, many = (Moments.from_points(X, y, n, np.zeros(4)) for n in (3, 7))
+    for name in ("records", "count", "total", "squares"):
+        np.testing.assert_array_equal(getattr(few.with_classes(7), name), getattr(many, name))

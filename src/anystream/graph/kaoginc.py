@@ -23,6 +23,7 @@ from anystream.graph.file import dump_stream, name_damaged_file, read_stream
 from anystream.graph.graph_classifier import GraphClassifier
 from anystream.graph.learned_stream import LearnedStream, PrincipalInProgress
 from anystream.graph.learning import STEPS, count_classified
+from anystream.graph.native_graph import PrincipalIndex
 from anystream.graph.principal import PrincipalGraph, merge_graphs
 from anystream.graph.recipe import StreamRecipe
 from anystream.graph.views import View
@@ -279,13 +280,15 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
         self._set_learned(PrincipalGraph.empty(n_features, recipe.views), Batch.empty(n_features), recipe)
 
     def _set_learned(self, principal: PrincipalGraph, open_batch: Batch, recipe: StreamRecipe) -> None:
-        self._learned = LearnedStream(PrincipalInProgress.done(principal), open_batch, recipe)
+        self._learned = LearnedStream(PrincipalInProgress.done(principal, recipe), open_batch, recipe)
 
     def learn_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Add the records to the open batch, and learn it whenever it is full."""
         recipe = self._recipe()
         full, rest = self.open_batch_.append(records, numbers, n_classes).split(recipe.batch_size)
         principal = self._learned.principal
+        if full:
+            principal.index()  # few steps are left, if any; calls with a deadline use it until the batch is learned
         for batch in full:
             principal = PrincipalInProgress(principal.result(), batch, recipe)
         learned = LearnedStream(principal, rest, recipe, None if principal.is_done else self._learned.ready())
@@ -314,8 +317,8 @@ class KAOGINCClassifier(GraphClassifier, IncrementalClassifier):
             before, batch = draft._learned.principal, draft.open_batch_
             graph = count_classified(before.result(), records, recipe)
             unchanged = len(graph.components) == len(before.result().components)
-            index = before.index(batch.n_classes, recipe) if unchanged else None
-            draft._learned = LearnedStream(PrincipalInProgress.done(graph, index), batch, recipe)
+            index = before.index() if unchanged else PrincipalIndex.build(graph, recipe)
+            draft._learned = LearnedStream(PrincipalInProgress.done(graph, recipe, index), batch, recipe)
         return self
 
     def add_features(self, n_features: int) -> None:

@@ -13,10 +13,10 @@ from anystream.graph.steps import Steps
 
 
 class PrincipalInProgress:
-    """Principal graph after one more batch, computed in steps.
+    """Principal graph after one more batch and its index, computed in steps.
 
-    One thread at a time takes steps; any thread may ask for the result, which takes all steps that are left. The result
-    depends on the arguments alone, so it does not matter who takes which step, nor when.
+    One thread at a time takes steps; any thread may ask for the graph or the index, which takes all steps that are left
+    for it. Both depend on the arguments alone, so it does not matter who takes which step, nor when.
 
     Parameters
     ----------
@@ -28,20 +28,28 @@ class PrincipalInProgress:
         Parameters.
     """
 
-    __slots__ = ("_calibration", "_index", "_inputs", "_left", "_result")
+    __slots__ = ("_calibration", "_index", "_inputs", "_is_whole", "_left", "_recipe", "_result")
 
     def __init__(self, before: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> None:
-        self._inputs: tuple[PrincipalGraph, Batch, StreamRecipe] | None = (before, batch, recipe)
-        self._left: list[Steps[PrincipalGraph]] = []  # empty before the first step, and while a thread takes steps
+        self._recipe = recipe
+        self._is_whole = False  # whether the graph was complete from the start
+        self._inputs: tuple[PrincipalGraph, Batch] | None = (before, batch)
+        self._left: list[Steps[None]] = []  # empty before the first step, and while a thread takes steps
         self._result: PrincipalGraph | None = None
         self._index: PrincipalIndex | None = None
         self._calibration: Calibration | None = None
 
     @classmethod
-    def done(cls, graph: PrincipalGraph, index: PrincipalIndex | None = None) -> PrincipalInProgress:
-        """Return a graph that is complete; `index` is that of a graph with equal components, metric and views."""
+    def done(
+        cls, graph: PrincipalGraph, recipe: StreamRecipe, index: PrincipalIndex | None = None
+    ) -> PrincipalInProgress:
+        """Return a graph that is complete; `index` is that of a graph with equal components, metric and views.
+
+        Without an index it is built when it is needed first.
+        """
         complete = cls.__new__(cls)
-        complete._inputs, complete._left, complete._index = None, [], index
+        complete._recipe, complete._is_whole, complete._inputs, complete._left = recipe, True, None, []
+        complete._index = index
         complete._publish(graph)
         return complete
 
@@ -51,35 +59,41 @@ class PrincipalInProgress:
         self._inputs = None  # frees the batch
         return graph
 
-    def advance(self, weight: int) -> None:
-        """Take steps that weigh as much, or all that are left."""
-        inputs = self._inputs
-        if inputs is None:
+    def _steps(self) -> Steps[None]:
+        """Take the steps that are left, from the start of the graph or of its index."""
+        inputs, graph = self._inputs, self._result
+        if graph is None:
+            assert inputs is not None  # it is freed after the result is set
+            graph = self._publish((yield from learning_steps(*inputs, self._recipe)))
+        self._index = yield from PrincipalIndex.building_steps(graph, self._recipe)
+
+    def advance(self, weight: int, *, graph_only: bool = False) -> None:
+        """Take steps that weigh as much, or all that are left; `graph_only` ends when the graph is complete."""
+        if self.is_done:
             return
         try:
             steps = self._left.pop()
         except IndexError:
-            steps = learning_steps(*inputs)
+            steps = self._steps()
         try:
-            while weight > 0:
+            while weight > 0 and not (graph_only and self._result is not None):
                 weight -= next(steps)
-        except StopIteration as end:
-            self._publish(end.value)
-        else:
-            self._left.append(steps)
+        except StopIteration:
+            return
+        self._left.append(steps)
 
     @property
     def is_done(self) -> bool:
         """Whether no step is left."""
-        return self._result is not None
+        return self._is_whole or self._index is not None
 
     def result(self) -> PrincipalGraph:
-        """Return the graph; take the steps that are left."""
+        """Return the graph; take the steps that are left for it."""
         while True:
             result = self._result
             if result is not None:
                 return result
-            self.advance(2**62)
+            self.advance(2**62, graph_only=True)
 
     @property
     def calibration(self) -> Calibration | None:
@@ -87,12 +101,15 @@ class PrincipalInProgress:
         self.result()
         return self._calibration
 
-    def index(self, n_classes: int, recipe: StreamRecipe) -> PrincipalIndex:
-        """Return the native graph of the principal graph, built when it is needed first."""
-        index = self._index
-        if index is None or index.graph.classes != n_classes:
-            index = self._index = PrincipalIndex.build(self.result(), n_classes, recipe)
-        return index
+    def index(self) -> PrincipalIndex:
+        """Return the native graph of the principal graph; take the steps that are left."""
+        while True:
+            index = self._index
+            if index is not None:
+                return index
+            if self._is_whole:
+                self._index = PrincipalIndex.build(self.result(), self._recipe)
+            self.advance(2**62)
 
 
 class LearnedStream:
@@ -138,7 +155,7 @@ class LearnedStream:
         """The graph to classify with: the principal graph and the optimal graph of the open batch."""
         graph = self._graph
         if graph is None:
-            index = self.principal.index(self.open_batch.n_classes, self._recipe)
+            index = self.principal.index()
             graph = index.with_open_batch(self.open_batch, self.principal.result(), self._recipe)
             self._graph = graph
         return graph

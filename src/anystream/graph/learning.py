@@ -36,7 +36,7 @@ FALSE_ALARM_DEVIATIONS = 2.0
 PORTIONS = 10
 """Steps of a search for the vertices nearest to the records of a batch."""
 STEPS = 160
-"""Weight of the steps of a batch at which a change was found, and that several searches tested."""
+"""Weight of the steps of a batch at which a change was found, and that several searches tested, and of the index."""
 
 
 def learn_batch(graph: PrincipalGraph, batch: Batch, recipe: StreamRecipe) -> PrincipalGraph:

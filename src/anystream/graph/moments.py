@@ -35,11 +35,26 @@ class Moments:
     @classmethod
     def from_points(cls, points: Floats, labels: Numbers, n_classes: int, origin: Floats) -> Moments:
         """Return the moments of labelled points."""
-        present = ~np.isnan(points)
-        values = np.where(present, points - np.nan_to_num(origin), 0.0)
-        member = (labels[:, np.newaxis] == np.arange(n_classes)).astype(np.float64)
-        sums = (member.T @ array for array in (present.astype(np.float64), values, values * values))
-        return cls(origin, member.sum(axis=0), *sums)
+        order = np.argsort(labels, kind="stable")
+        starts = np.flatnonzero(np.diff(labels[order], prepend=np.int32(-1)))
+        found = labels[order[starts]]  # the classes that have points
+        records = np.bincount(labels, minlength=n_classes).astype(np.float64)
+
+        def sums_of(array: Floats) -> Floats:
+            # not a product of matrices: BLAS may use threads, whose waiting can take tens of milliseconds on busy cores
+            sums = np.zeros((n_classes, points.shape[1]))
+            if len(found):
+                sums[found] = np.add.reduceat(array, starts, axis=0)
+            return sums
+
+        values = points[order] - np.nan_to_num(origin)
+        missing = np.isnan(values)
+        if missing.any():
+            values[missing] = 0.0
+            count = sums_of((~missing).astype(np.float64))
+        else:
+            count = np.repeat(records[:, np.newaxis], points.shape[1], axis=1)
+        return cls(origin, records, count, sums_of(values), sums_of(values * values))
 
     def __add__(self, other: Moments) -> Moments:
         """Return the moments of both; the origins must be equal."""
@@ -47,6 +62,12 @@ class Moments:
             self.origin,
             *(getattr(self, name) + getattr(other, name) for name in ("records", "count", "total", "squares")),
         )
+
+    def with_classes(self, n_classes: int) -> Moments:
+        """Return the moments of `n_classes` classes; the further ones have no vertices."""
+        new = n_classes - len(self.records)
+        sums = (np.pad(array, ((0, new), (0, 0))) for array in (self.count, self.total, self.squares))
+        return Moments(self.origin, np.pad(self.records, (0, new)), *sums) if new > 0 else self
 
     def gaussians(self) -> tuple[Floats, Floats, Floats]:
         """Return mean and variance by class and feature, and the logarithms of the priors."""

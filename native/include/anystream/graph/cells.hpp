@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "anystream/scan.hpp"
@@ -38,6 +39,8 @@ class Cells {
     [[nodiscard]] std::size_t own_bytes() const noexcept;
 
   private:
+    friend class CellsInProgress;
+    explicit Cells(std::size_t dimensions) : dimensions_(dimensions), store_(dimensions), means_(dimensions) {}
     void measure();
 
     std::size_t dimensions_;
@@ -45,6 +48,30 @@ class Cells {
     std::vector<std::size_t> first_;
     std::vector<double> radius_;
     BlockStore store_, means_;
+};
+
+/// Cells that are built in a few steps of about equal length. One thread at a time.
+class CellsInProgress {
+  public:
+    CellsInProgress(std::vector<double> rows, std::size_t dimensions, std::vector<std::int32_t> classes_of,
+                    std::int64_t first_vertex);
+
+    /// Takes one step. Returns false, and does nothing, when none is left.
+    bool advance();
+    /// The cells; call it once, when no step is left.
+    [[nodiscard]] Cells take() { return std::move(cells_); }
+
+  private:
+    void cut();
+    void lay_out();
+
+    std::vector<double> rows_;
+    std::vector<std::int32_t> classes_of_;
+    std::int64_t first_vertex_;
+    int step_ = 0;
+    std::vector<std::int64_t> order_;           // vertices, cell by cell
+    std::vector<std::span<std::int64_t>> cut_;  // the cells: parts of order_
+    Cells cells_;
 };
 
 }  // namespace anystream::graph
