@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _BLOCK_VALUES = 2**16  # validating so many takes some 50 microseconds
 _MIN_RECORDS = 64
+_FIRST_OVERHEAD_S = 1e-4  # assumed before a block was measured
 _MIN_SHARE_S = 2e-4  # of a block: each costs some 100 microseconds beside, however few of its records are reached
 
 
@@ -50,13 +51,13 @@ def classify_in_blocks(model: AnytimeClassifier, X: NDArray[Any], limits: Budget
     n_records, first, size = len(X), 0, length
     blocks: list[Rows] = []
     overheads_s: list[float] = []  # what blocks take beyond their shares; those that end before, at all
-    expected_s = 0.0
+    expected_s = _FIRST_OVERHEAD_S
     while first < n_records:
         if first > 0 and limits.ends_within(expected_s):
             break
         started = time.monotonic()
         block = X[first : first + size]
-        share = _share(limits, len(block) / (n_records - first))
+        share = _share(limits, len(block) / (n_records - first), expected_s)
         records = model.validate_records(block)
         if first > 0 and limits.ends_within(expected_s):
             break
@@ -66,7 +67,7 @@ def classify_in_blocks(model: AnytimeClassifier, X: NDArray[Any], limits: Budget
         overheads_s.append(ended - (share.until if ended > share.until else started))
         missed = _find_missed(rows)
         if len(missed) > 0 and not limits.ends_within(2 * (ended - started)):
-            share = _share(limits, len(missed) / (n_records - first))
+            share = _share(limits, len(missed) / (n_records - first), overheads_s[-1])
             rows = _replace(rows, missed, _classify(model, records[missed], share))
         blocks.append(rows)
         n_read = len(rows.labels)
@@ -76,11 +77,12 @@ def classify_in_blocks(model: AnytimeClassifier, X: NDArray[Any], limits: Budget
     return blocks
 
 
-def _share(limits: Budget, part: float) -> Budget:
-    """Return the budget of a part of the work, with the time that a block is worth if so much is left."""
+def _share(limits: Budget, part: float, overhead_s: float) -> Budget:
+    """Return the budget of a part of the work: what it is worth if so much is left, and time for what comes after."""
     assert limits.until is not None
     left_s = limits.until - time.monotonic()
-    return limits.share(max(part, min(1.0, _MIN_SHARE_S / left_s)) if left_s > 0.0 else 1.0)
+    share_s = min(max(part * left_s, _MIN_SHARE_S), left_s - overhead_s)
+    return limits.share(max(0.0, share_s / left_s) if left_s > 0.0 else 1.0)
 
 
 def _until_last_reached(rows: Rows) -> Rows:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from anystream.anytime.profile import PerformanceProfile
 
 _FINISH_S = 1.5e-4  # before a deadline: time to put an answer together, and to come back from other threads
-_BLOCKS_FINISH_S = 5e-5  # less for blocks, which are joined later
+_BLOCKS_FINISH_S = 1e-4  # less for blocks, which are joined later
 
 
 class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
