@@ -19,8 +19,8 @@ def labelled(seed, n, d, classes):
 
 
 @st.composite
-def problems(draw, max_d=4, max_classes=4, max_n=40):
-    """Draw records, and mixtures of one or two components per class, diagonal or full."""
+def problems(draw, max_d=4, max_classes=4, max_n=40, scale=1.0):
+    """Draw records, and mixtures of one or two components per class, diagonal or full; `scale` moves records apart."""
     seed = draw(st.integers(0, 10**6))
     d, classes, per_class = draw(st.integers(1, max_d)), draw(st.integers(2, max_classes)), draw(st.integers(1, 2))
     full = draw(st.booleans()) and d > 1
@@ -35,7 +35,7 @@ def problems(draw, max_d=4, max_classes=4, max_n=40):
     Sigma = Sigma + np.stack([np.diag(v) for v in random.uniform(0.3, 1.5, size=(k, d))])
     prior = random.uniform(0.2, 1, classes)
     mixtures = Mixtures(label, w, random.normal(size=(k, d)), Sigma, prior / prior.sum())
-    return X, y, mixtures, full, draw(st.sampled_from([1.0, 2.5])), draw(st.sampled_from([0.05, 0.3, 1.0]))
+    return scale * X, y, mixtures, full, draw(st.sampled_from([1.0, 2.5])), draw(st.sampled_from([0.05, 0.3, 1.0]))
 
 
 def flat(Sigma, full):
@@ -56,6 +56,21 @@ def test_native_objective_and_sums_equal_the_reference(case):
         np.testing.assert_allclose(S.reshape(k, d, d)[:, *lower], S0[:, *lower], rtol=1e-6, atol=1e-8)
     else:
         np.testing.assert_allclose(S.reshape(k, d), np.einsum("eii->ei", S0), rtol=1e-6, atol=1e-8)
+
+
+@given(case=problems(max_d=6, scale=12.0) | problems(max_d=2, max_classes=3, max_n=1200))
+@settings(max_examples=40)
+def test_rivals_that_are_too_far_to_count_and_parts_of_any_size_leave_the_sums_unchanged(case):
+    X, y, m, full, kappa, lam = case
+    k, d = m.mu.shape
+    F, C, M, S = _native.margin_sums(X, y, m.prior, m.label, m.w, m.mu, flat(m.Sigma, full), kappa, lam)
+    C0, M0, S0 = sums(X, y, m, kappa, lam)
+    scale = np.abs(X).max()
+    assert pytest.approx(objective(X, y, m, kappa, lam), rel=1e-9, abs=1e-12) == F
+    np.testing.assert_allclose(C, C0, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(M.reshape(k, d), M0, rtol=1e-6, atol=1e-6 * scale)
+    diagonal = np.einsum("eii->ei", S.reshape(k, d, d)) if full else S.reshape(k, d)
+    np.testing.assert_allclose(diagonal, np.einsum("eii->ei", S0), rtol=1e-6, atol=1e-6 * scale**2)
 
 
 @pytest.mark.slow

@@ -15,15 +15,15 @@ namespace anystream::bayes_tree {
 namespace {
 
 constexpr double kNone = -std::numeric_limits<double>::infinity();
-constexpr double kFaintest = -1e6;    // a log margin: a row whose own class vanishes has no influence
-constexpr double kInvisible = -40.0;  // log of a share that no longer changes a sum
-constexpr double kTau = 0.05;         // share of its occupancy that holds a component in place
+constexpr double kFaintest = -1e6;  // a log margin: a row whose own class vanishes has no influence
+constexpr double kTau = 0.05;       // share of its occupancy that holds a component in place
 constexpr double kMinWeight = 1e-8;
 constexpr double kNegligible = 1e-10;              // share of lambda below which a weight c is not worth adding
 constexpr double kMinRise = 1e-5;                  // of F: three steps in a row below it end the work
 constexpr int kMaxBackward = 20;                   // doublings of D before the work ends
 constexpr std::size_t kWorthSharing = 10'000'000;  // products per evaluation; below, starting threads costs more
-constexpr std::size_t kAtOnce = 64;                // rows whose weights are known before any of them is added
+constexpr std::size_t kLanes = 8;                  // rows of a group
+constexpr std::size_t kAtOnce = 8 * kLanes;        // rows whose weights are known before any of them is added
 constexpr std::size_t kMaxChunks = 16;  // sums of chunks are added in order: the same bits on any number of threads
 
 /// The smooth hinge h of Eq. 16 at y = e^u: its logarithm, and the derivative of that by u.
@@ -42,31 +42,21 @@ Hinge log_hinge(double u) noexcept {
     return {portable_log(h), y * (2.0 - y) / h};
 }
 
-/// The logarithm of the sum of e^(scale * value). `scratch` holds twice as many values.
-double log_sum(const double* values, std::size_t count, double scale, double* scratch) noexcept {
-    double peak = kNone;
-    for (std::size_t i = 0; i < count; ++i) peak = std::max(peak, values[i]);
-    if (peak == kNone) return kNone;
-    for (std::size_t i = 0; i < count; ++i) scratch[i] = scale * (values[i] - peak);
-    learning_kernels().exponentials(scratch, count, scratch + count);
-    double sum = 0.0;
-    for (std::size_t i = 0; i < count; ++i) sum += scratch[i] > kInvisible ? scratch[count + i] : 0.0;
-    return scale * peak + portable_log(sum);
-}
-
-/// The logarithms of the sums of e^value over the components of each class; kNone: none.
+/// The logarithms of the sums of e^value over the components of each class, for every row of a group; kNone: none.
 void sum_by_class(const std::vector<Component>& components, const double* values, std::vector<double>& peak,
                   std::span<double> out) noexcept {
     std::fill(peak.begin(), peak.end(), kNone);
-    for (std::size_t e = 0; e < components.size(); ++e) {
-        auto& class_peak = peak[static_cast<std::size_t>(components[e].point_class)];
-        class_peak = std::max(class_peak, values[e]);
-    }
     std::ranges::fill(out, 0.0);
-    for (std::size_t e = 0; e < components.size(); ++e) {
-        const auto c = static_cast<std::size_t>(components[e].point_class);
-        const double apart = values[e] - peak[c];
-        if (apart > kInvisible) out[c] += apart == 0.0 ? 1.0 : portable_exp(apart);
+    for (std::size_t r = 0; r < kLanes; ++r) {
+        const auto place = [&](std::size_t e) {
+            return static_cast<std::size_t>(components[e].point_class) * kLanes + r;
+        };
+        for (std::size_t e = 0; e < components.size(); ++e)
+            peak[place(e)] = std::max(peak[place(e)], values[e * kLanes + r]);
+        for (std::size_t e = 0; e < components.size(); ++e) {
+            const double apart = values[e * kLanes + r] - peak[place(e)];
+            if (apart > kInvisible) out[place(e)] += apart == 0.0 ? 1.0 : portable_exp(apart);
+        }
     }
     for (std::size_t c = 0; c < out.size(); ++c)
         out[c] = peak[c] > kNone ? peak[c] + (out[c] == 1.0 ? 0.0 : portable_log(out[c])) : kNone;
@@ -78,23 +68,6 @@ bool is_one_each(const std::vector<Component>& components, std::size_t classes) 
     for (std::size_t c = 0; c < classes; ++c)
         if (static_cast<std::size_t>(components[c].point_class) != c) return false;
     return true;
-}
-
-/// The factors of all components, and log of P(l) w_e (2 pi)^(-d/2) |W|.
-struct Evaluator {
-    InverseFactor factor;
-    double log_scale;
-};
-
-std::vector<Evaluator> evaluators(const std::vector<Component>& components, std::span<const double> log_prior) {
-    std::vector<Evaluator> all;
-    for (const Component& component : components) {
-        InverseFactor factor = inverse_factor(component.dense(), component.blocks);
-        const double log_scale = factor.log2_norm * std::numbers::ln2 + portable_log(component.weight) +
-                                 log_prior[static_cast<std::size_t>(component.point_class)];
-        all.push_back({std::move(factor), log_scale});
-    }
-    return all;
 }
 
 /// The smallest D that leaves every variance of the block positive: the larger root of
@@ -200,6 +173,25 @@ void step_weights(std::vector<Component>& components, const std::vector<MarginSu
 
 }  // namespace
 
+/// The factor of a component, and log of P(l) w_e (2 pi)^(-d/2) |W|.
+struct MarginProblem::Evaluator {
+    Evaluator(const Component& component, std::span<const double> log_prior)
+        : factor(inverse_factor(component.dense(), component.blocks)),
+          log_scale(factor.log2_norm * std::numbers::ln2 + portable_log(component.weight) +
+                    log_prior[static_cast<std::size_t>(component.point_class)]) {}
+
+    InverseFactor factor;
+    double log_scale;
+};
+
+/// Memory for the joints of one group.
+struct MarginProblem::RowScratch {
+    RowScratch(std::size_t dimensions, std::size_t classes)
+        : x(dimensions * kLanes), apart(dimensions * kLanes), peak(classes * kLanes), rivals(classes * kLanes) {}
+
+    std::vector<double> x, apart, peak, rivals;
+};
+
 std::vector<double> Component::dense() const {
     const std::size_t d = mean.size();
     std::vector<double> matrix(d * d, 0.0);
@@ -238,52 +230,84 @@ std::size_t MarginProblem::chunk() const noexcept {
     return std::max<std::size_t>(64, (rows_.size() + kMaxChunks - 1) / kMaxChunks);
 }
 
+std::size_t MarginProblem::groups_of_chunk() const noexcept {
+    return (chunk() + kLanes - 1) / kLanes;
+}
+
+/// The group of a row that is the first of one.
+std::size_t MarginProblem::group_of(std::size_t row) const noexcept {
+    return row / chunk() * groups_of_chunk() + row % chunk() / kLanes;
+}
+
+const double* MarginProblem::class_joints(std::size_t group) const noexcept {
+    const std::size_t classes = log_prior_.size();
+    return (class_joint_.empty() ? joint_ : class_joint_).data() + group * classes * kLanes;
+}
+
+/// Computes the joints of the group of row `first`.
+void MarginProblem::join(const std::vector<Component>& components, std::span<const Evaluator> all, std::size_t first,
+                         std::size_t rows, RowScratch& scratch) {
+    const std::size_t d = rows_.dimensions, k = components.size(), classes = log_prior_.size();
+    double* const joint = joint_.data() + group_of(first) * k * kLanes;
+    for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t j = 0; j < d; ++j) scratch.x[j * kLanes + r] = rows_.row(first + r)[j];
+    for (std::size_t e = 0; e < k; ++e) {
+        const InverseFactor& factor = all[e].factor;
+        double* const out = joint + e * kLanes;
+        if (components[e].blocks.count() == 1) {
+            learning_kernels().log_joints(scratch.x.data(), components[e].mean.data(), factor.values.data(),
+                                          all[e].log_scale, d, scratch.apart.data(), out);
+            continue;
+        }
+        kernels().row_exponents(scratch.x.data(), components[e].mean.data(), components[e].blocks.order.data(),
+                                factor.values.data(), factor.begin.data(), d, scratch.apart.data(), out);
+        for (std::size_t r = 0; r < kLanes; ++r) out[r] = all[e].log_scale - 0.5 * out[r];
+    }
+    for (std::size_t r = 0; !rows_.own.empty() && r < rows; ++r)
+        if (rows_.own[first + r] >= 0) joint[static_cast<std::size_t>(rows_.own[first + r]) * kLanes + r] = kNone;
+    if (class_joint_.empty()) return;
+    sum_by_class(components, joint, scratch.peak,
+                 {class_joint_.data() + group_of(first) * classes * kLanes, classes * kLanes});
+}
+
 double MarginProblem::objective(const std::vector<Component>& components) {
     const std::size_t n = rows_.size(), d = rows_.dimensions, k = components.size(), classes = log_prior_.size();
-    const auto all = evaluators(components, log_prior_);
-    for (const Evaluator& each : all)
-        if (std::isnan(each.log_scale)) return kNone;
-    joint_.resize(n * k);
-    class_joint_.resize(n * classes);
+    std::vector<Evaluator> all;
+    for (const Component& component : components) {
+        all.emplace_back(component, log_prior_);
+        if (std::isnan(all.back().log_scale)) return kNone;
+    }
+    const std::size_t size = chunk(), groups = (n + size - 1) / size * groups_of_chunk();
+    joint_.resize(groups * k * kLanes);
+    class_joint_.resize(is_one_each(components, classes) ? 0 : groups * classes * kLanes);
     influence_.resize(n);
     rival_.resize(n);
     std::vector<double> value(n);
-    const bool one_each = is_one_each(components, classes);  // what a class sums is one value then: the same bits
-    parallel_for(n, chunk(), settings_.threads, [&](std::size_t begin, std::size_t end) {
-        std::vector<double> x(d * 8), scratch(d * 8), peak(classes), rivals(classes), powers(2 * classes);
-        double exponent[8];
-        for (std::size_t i = begin; i < end; ++i) {
-            double* const joint = joint_.data() + i * k;
-            if ((i - begin) % 8 == 0) {  // eight rows at a time against every component
-                const std::size_t rows = std::min<std::size_t>(8, end - i);
-                for (std::size_t r = 0; r < rows; ++r)
-                    for (std::size_t j = 0; j < d; ++j) x[j * 8 + r] = rows_.row(i + r)[j];
-                for (std::size_t e = 0; e < k; ++e) {
-                    const InverseFactor& factor = all[e].factor;
-                    kernels().row_exponents(x.data(), components[e].mean.data(), components[e].blocks.order.data(),
-                                            factor.values.data(), factor.begin.data(), d, scratch.data(), exponent);
-                    for (std::size_t r = 0; r < rows; ++r) joint[r * k + e] = all[e].log_scale - 0.5 * exponent[r];
-                }
+    parallel_for(n, size, settings_.threads, [&](std::size_t begin, std::size_t end) {
+        RowScratch scratch(d, classes);
+        double peak[kLanes], sum[kLanes], own[kLanes];
+        for (std::size_t first = begin; first < end; first += kLanes) {
+            const std::size_t rows = std::min(kLanes, end - first);
+            join(components, all, first, rows, scratch);
+            std::copy_n(class_joints(group_of(first)), classes * kLanes, scratch.rivals.data());
+            for (std::size_t r = 0; r < rows; ++r) {
+                double& joint = scratch.rivals[static_cast<std::size_t>(rows_.label[first + r]) * kLanes + r];
+                own[r] = joint;
+                joint = kNone;
             }
-            if (!rows_.own.empty() && rows_.own[i] >= 0) joint[rows_.own[i]] = kNone;
-            double* const by_class = class_joint_.data() + i * classes;
-            if (one_each)
-                std::copy_n(joint, classes, by_class);
-            else
-                sum_by_class(components, joint, peak, {by_class, classes});
-
-            const auto own = static_cast<std::size_t>(rows_.label[i]);
-            std::copy_n(by_class, classes, rivals.data());
-            rivals[own] = kNone;
-            rival_[i] = log_sum(rivals.data(), classes, settings_.kappa, powers.data());
-            double log_margin = kFaintest;
-            if (rival_[i] == kNone)
-                log_margin = -kFaintest;
-            else if (by_class[own] > kNone)
-                log_margin = std::max(kFaintest, by_class[own] - rival_[i] / settings_.kappa);
-            const Hinge hinge = log_hinge(settings_.lambda * log_margin);
-            value[i] = hinge.value;
-            influence_[i] = settings_.lambda * hinge.slope;
+            learning_kernels().exponential_sums(scratch.rivals.data(), classes, settings_.kappa, peak, sum);
+            for (std::size_t r = 0; r < rows; ++r) {
+                const std::size_t i = first + r;
+                rival_[i] = peak[r] == kNone ? kNone : settings_.kappa * peak[r] + portable_log(sum[r]);
+                double log_margin = kFaintest;
+                if (rival_[i] == kNone)
+                    log_margin = -kFaintest;
+                else if (own[r] > kNone)
+                    log_margin = std::max(kFaintest, own[r] - rival_[i] / settings_.kappa);
+                const Hinge hinge = log_hinge(settings_.lambda * log_margin);
+                value[i] = hinge.value;
+                influence_[i] = settings_.lambda * hinge.slope;
+            }
         }
     });
     double sum = 0.0;
@@ -294,17 +318,16 @@ double MarginProblem::objective(const std::vector<Component>& components) {
 /// The weights c of a few rows, and scratch memory for adding them.
 struct MarginProblem::RowBlock {
     RowBlock(std::size_t dimensions, std::size_t classes, std::size_t components)
-        : by_class(classes),
-          share(classes),
+        : by_class(classes * kLanes),
           weight(components * kAtOnce),
           z(kAtOnce * dimensions),
           row_weight(kAtOnce),
           products(kAtOnce) {}
 
     std::size_t rows = 0;
-    std::vector<double> by_class, share;
-    std::vector<double> weight;  // (components, kAtOnce); 0: too small to be added
-    std::vector<double> z;       // of the rows that one component adds
+    std::vector<double> by_class;  // (classes, kLanes)
+    std::vector<double> weight;    // (components, kAtOnce); 0: too small to be added
+    std::vector<double> z;         // of the rows that one component adds
     std::vector<double> row_weight, products;
 };
 
@@ -312,24 +335,36 @@ struct MarginProblem::RowBlock {
 void MarginProblem::weigh(const std::vector<Component>& components, std::size_t first, RowBlock& block) const noexcept {
     const std::size_t k = components.size(), classes = log_prior_.size();
     const double negligible = kNegligible * settings_.lambda;
+    const bool one_each = class_joint_.empty();  // what a class weighs is the weight of its component
     std::fill(block.weight.begin(), block.weight.end(), 0.0);
-    for (std::size_t r = 0; r < block.rows; ++r) {
-        const std::size_t i = first + r;
-        const double omega = influence_[i];
-        if (!(omega > 0.0)) continue;
-        const double* const joint = class_joint_.data() + i * classes;
-        for (std::size_t c = 0; c < classes; ++c)
-            block.share[c] = std::min(settings_.kappa * joint[c] - rival_[i], 0.0);
-        learning_kernels().exponentials(block.share.data(), classes, block.by_class.data());
-        for (std::size_t c = 0; c < classes; ++c)
-            block.by_class[c] = block.share[c] > kInvisible ? -omega * block.by_class[c] : 0.0;
-        block.by_class[static_cast<std::size_t>(rows_.label[i])] = omega;
+    for (std::size_t begin = 0; begin < block.rows; begin += kLanes) {
+        const std::size_t rows = std::min(kLanes, block.rows - begin), group = group_of(first + begin);
+        double omega[kLanes] = {}, rival[kLanes] = {};
+        bool counts = false;
+        for (std::size_t r = 0; r < rows; ++r) {
+            omega[r] = influence_[first + begin + r];
+            rival[r] = rival_[first + begin + r];
+            counts |= omega[r] > 0.0;
+        }
+        if (!counts) continue;
+        double* const by_class = one_each ? block.weight.data() + begin : block.by_class.data();
+        const std::size_t stride = one_each ? kAtOnce : kLanes;
+        const double* const class_joint = class_joints(group);
+        learning_kernels().rival_weights(class_joint, classes, settings_.kappa, rival, omega, negligible, by_class,
+                                         stride);
+        for (std::size_t r = 0; r < rows; ++r)
+            by_class[static_cast<std::size_t>(rows_.label[first + begin + r]) * stride + r] =
+                omega[r] < negligible ? 0.0 : omega[r];
+        if (one_each) continue;
         for (std::size_t e = 0; e < k; ++e) {
-            const auto c = static_cast<std::size_t>(components[e].point_class);
-            if (std::abs(block.by_class[c]) < negligible || joint_[i * k + e] == kNone) continue;
-            const double apart = joint_[i * k + e] - joint[c];
-            const double weight = block.by_class[c] * (apart == 0.0 ? 1.0 : portable_exp(apart));
-            if (!(std::abs(weight) < negligible)) block.weight[e * kAtOnce + r] = weight;
+            const double* const joint = joint_.data() + (group * k + e) * kLanes;
+            const std::size_t c = static_cast<std::size_t>(components[e].point_class) * kLanes;
+            for (std::size_t r = 0; r < rows; ++r) {
+                if (by_class[c + r] == 0.0 || joint[r] == kNone) continue;
+                const double apart = joint[r] - class_joint[c + r];
+                const double weight = by_class[c + r] * (apart == 0.0 ? 1.0 : portable_exp(apart));
+                if (!(std::abs(weight) < negligible)) block.weight[e * kAtOnce + begin + r] = weight;
+            }
         }
     }
 }
@@ -339,20 +374,24 @@ void MarginProblem::add(const Component& component, std::size_t e, std::size_t f
                         MarginSums& sums) const noexcept {
     const std::size_t d = rows_.dimensions;
     std::size_t added = 0;
+    std::size_t row[kAtOnce];
     for (std::size_t r = 0; r < block.rows; ++r) {
-        const double weight = block.weight[e * kAtOnce + r];
-        if (weight == 0.0) continue;
-        (weight > 0.0 ? sums.positive : sums.negative) += std::abs(weight);
-        if (component.fixed) continue;
-        const double* const x = rows_.row(first + r);
-        double* const z = block.z.data() + added * d;
+        row[added] = r;
+        block.row_weight[added] = block.weight[e * kAtOnce + r];
+        added += block.row_weight[added] != 0.0 ? 1 : 0;  // no branch that a processor would have to guess
+    }
+    for (std::size_t a = 0; a < added; ++a)
+        (block.row_weight[a] > 0.0 ? sums.positive : sums.negative) += std::abs(block.row_weight[a]);
+    if (component.fixed) return;
+    for (std::size_t a = 0; a < added; ++a) {
+        const double* const x = rows_.row(first + row[a]);
+        double* const z = block.z.data() + a * d;
         for (std::size_t j = 0; j < d; ++j) {
             const auto dimension = static_cast<std::size_t>(component.blocks.order[j]);
             z[j] = x[dimension] - component.mean[dimension];
-            sums.offset[j] += weight * z[j];
         }
-        block.row_weight[added++] = weight;
     }
+    learning_kernels().add_offsets(block.z.data(), block.row_weight.data(), added, d, sums.offset.data());
     if (component.blocks.count() == 1) {
         learning_kernels().add_scatter(block.z.data(), block.row_weight.data(), added, d, block.products.data(),
                                        sums.scatter.data());

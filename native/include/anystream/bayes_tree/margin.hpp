@@ -85,9 +85,16 @@ class MarginProblem {
     std::vector<double> maximise(std::vector<Component>& components);
 
   private:
+    struct Evaluator;
+    struct RowScratch;
     struct RowBlock;
 
     [[nodiscard]] std::size_t chunk() const noexcept;
+    [[nodiscard]] std::size_t groups_of_chunk() const noexcept;
+    [[nodiscard]] std::size_t group_of(std::size_t row) const noexcept;
+    [[nodiscard]] const double* class_joints(std::size_t group) const noexcept;
+    void join(const std::vector<Component>& components, std::span<const Evaluator> all, std::size_t first,
+              std::size_t rows, RowScratch& scratch);
     void weigh(const std::vector<Component>& components, std::size_t first, RowBlock& block) const noexcept;
     void add(const Component& component, std::size_t e, std::size_t first, RowBlock& block,
              MarginSums& sums) const noexcept;
@@ -95,8 +102,9 @@ class MarginProblem {
     LabelledRows rows_;
     std::vector<double> log_prior_;
     MarginSettings settings_;
-    std::vector<double> joint_;        // (rows, components) log P(l) w_e g_e(x)
-    std::vector<double> class_joint_;  // (rows, classes)
+    // Eight rows are a group, whose values lie side by side; the last group of a chunk may have fewer.
+    std::vector<double> joint_;        // (groups, components, 8) log P(l) w_e g_e(x)
+    std::vector<double> class_joint_;  // (groups, classes, 8); empty where every class is one component: the same then
     std::vector<double> influence_;    // (rows,) omega
     std::vector<double> rival_;        // (rows,) log sum over rivals of p^kappa
 };
