@@ -68,7 +68,9 @@ bool Forest::standardise(const double* x, float* z) const noexcept {
 
 bool Forest::complete(std::int32_t record) const noexcept {
     const double* x = points_.data() + static_cast<std::size_t>(record) * dimensions_;
-    return std::none_of(x, x + dimensions_, [](double value) { return std::isnan(value); });
+    bool missing = false;  // no early exit: the compiler compares several values at once
+    for (std::size_t j = 0; j < dimensions_; ++j) missing |= std::isnan(x[j]);
+    return !missing;
 }
 
 void Forest::record_in_z(std::int32_t record, std::span<double> z, std::span<double> unknown) const noexcept {

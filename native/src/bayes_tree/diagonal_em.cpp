@@ -19,8 +19,11 @@ constexpr std::size_t kAtOnce = 32;      // rows whose joints are kept at once
 
 inline std::size_t best_of(const double* joint, std::size_t components) noexcept {
     std::size_t best = 0;
-    for (std::size_t j = 1; j < components; ++j) {
-        if (joint[j] > joint[best]) best = j;
+    double highest = joint[0];
+    for (std::size_t j = 1; j < components; ++j) {  // no branch that a processor would have to guess
+        const bool higher = joint[j] > highest;
+        best = higher ? j : best;
+        highest = higher ? joint[j] : highest;
     }
     return best;
 }
@@ -56,13 +59,18 @@ std::size_t DiagonalEm::start(const Rows& rows) {
     moved_.resize(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) member_[i] = static_cast<std::int32_t>(i);
 
+    double ones[kAtOnce];
+    std::fill_n(ones, kAtOnce, 1.0);
     const auto summarise = [&](std::size_t slot, std::size_t first, std::size_t last) {
         double* const sum = sum_.data() + slot * stride_;
         double* const square = square_.data() + slot * stride_;
         std::fill_n(sum, stride_, 0.0);
         std::fill_n(square, stride_, 0.0);
-        for (std::size_t i = first; i < last; ++i) {
-            kernels_.add_moments(rows.row(static_cast<std::size_t>(member_[i])), 1.0, stride_, sum, square);
+        for (std::size_t i = first; i < last; i += kAtOnce) {
+            const std::size_t count = std::min(kAtOnce, last - i);
+            const double* hand[kAtOnce];
+            for (std::size_t r = 0; r < count; ++r) hand[r] = rows.row(static_cast<std::size_t>(member_[i + r]));
+            kernels_.add_moments(hand, ones, count, stride_, sum, square);
         }
         const auto n = static_cast<double>(last - first);
         n_[slot] = n;
@@ -142,23 +150,31 @@ double DiagonalEm::expect(const Rows& rows, std::span<std::int32_t> component) {
             for (std::size_t j = 0; j < width; ++j) joint[j] -= peak;  // lanes behind the last component have -inf
         }
         learning_kernels().exponentials(joints_.data(), count * width, shares_.data());
+        double total[kAtOnce];
         for (std::size_t r = 0; r < count; ++r) {
             const double* const below = joints_.data() + r * width;
             double* const share = shares_.data() + r * width;
-            const auto best = static_cast<std::size_t>(component[first + r]);
-            double total = 0.0;
-            for (std::size_t j = 0; j < components_; ++j) {
-                share[j] = j == best ? 1.0 : below[j] > kNegligible ? share[j] : 0.0;  // 1 even if all densities are 0
-                total += share[j];
+            for (std::size_t j = 0; j < width; ++j) share[j] = below[j] > kNegligible ? share[j] : 0.0;
+            share[component[first + r]] = 1.0;  // even if all densities are 0
+            total[r] = 0.0;
+            for (std::size_t j = 0; j < components_; ++j) total[r] += share[j];
+            rest.multiply(total[r]);
+        }
+        for (std::size_t j = 0; j < components_; ++j) {
+            std::size_t added = 0;
+            const double* added_row[kAtOnce];
+            double responsibility[kAtOnce], added_total[kAtOnce];
+            for (std::size_t r = 0; r < count; ++r) {
+                const double share = shares_[r * width + j];
+                added_row[added] = hand[r];
+                responsibility[added] = share;
+                added_total[added] = total[r];
+                added += share != 0.0 ? 1 : 0;  // no branch that a processor would have to guess
             }
-            rest.multiply(total);
-            for (std::size_t j = 0; j < components_; ++j) {
-                if (share[j] == 0.0) continue;
-                const double responsibility = share[j] / total;
-                n_[j] += responsibility;
-                kernels_.add_moments(hand[r], responsibility, stride_, sum_.data() + j * stride_,
-                                     square_.data() + j * stride_);
-            }
+            for (std::size_t a = 0; a < added; ++a) responsibility[a] /= added_total[a];
+            for (std::size_t a = 0; a < added; ++a) n_[j] += responsibility[a];
+            kernels_.add_moments(added_row, responsibility, added, stride_, sum_.data() + j * stride_,
+                                 square_.data() + j * stride_);
         }
     }
     return peaks + rest.log();

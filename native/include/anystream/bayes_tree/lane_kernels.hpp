@@ -24,8 +24,10 @@ struct LaneKernels {
                                  const double* const* variances, std::size_t count, double* out,
                                  std::size_t row_distance);
 
-    /// sum += weight * row and square += weight * row^2; `size` is a multiple of 8.
-    void (*add_moments)(const double* row, double weight, std::size_t size, double* sum, double* square);
+    /// sum += weight[r] * rows[r] and square += weight[r] * rows[r]^2 for the rows r = 0 .. count - 1 in this order;
+    /// `size` is a multiple of 8.
+    void (*add_moments)(const double* const* rows, const double* weight, std::size_t count, std::size_t size,
+                        double* sum, double* square);
 };
 
 const LaneKernels& lane_kernels();
