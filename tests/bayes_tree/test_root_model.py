@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris
 
 from anystream import BayesTreeClassifier, _native, anytime_curve, load
@@ -88,10 +90,14 @@ def scores_of(right_by_stage, n=4000, seed=0):
     return selection._Scores(numbers, trees, answers(0.75, 10.0), np.zeros(trees.shape[:2], dtype=bool))
 
 
+def best_hand_over(scores, weight):
+    return selection._best_hand_over(selection._disputes(scores), len(scores.numbers), weight)
+
+
 def test_the_curve_does_not_fall_while_trees_that_need_many_steps_take_over():
     right = [0.3, 0.4, 0.5, 0.55, 0.6, 0.82, 0.86, 0.87, 0.88]  # the shape of covtype
     scores = scores_of(right)
-    _, shares = selection._best_hand_over(scores, 0.0)
+    _, shares = best_hand_over(scores, 0.0)
 
     def curve(hand_over):
         chosen = enumerate((0.0, *hand_over))
@@ -107,8 +113,25 @@ def test_the_curve_does_not_fall_while_trees_that_need_many_steps_take_over():
 
 
 def test_where_all_shares_are_equally_good_the_hand_over_is_even():
-    _, shares = selection._best_hand_over(scores_of([1.0] * 9)._replace(votes=np.zeros((4000, 3))), 0.3)
+    _, shares = best_hand_over(scores_of([1.0] * 9)._replace(votes=np.zeros((4000, 3))), 0.3)
     assert shares == EVEN_HAND_OVER
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 60),
+    n_classes=st.integers(2, 5),
+    share=st.sampled_from([0.0, 0.125, 0.5, 1.0]),
+    weight=st.sampled_from([0.0, 0.3, 3.0]),
+)
+def test_records_that_are_not_disputed_are_counted_as_if_they_were_weighed(seed, n, n_classes, share, weight):
+    random = np.random.default_rng(seed)
+    numbers = random.integers(0, n_classes, n).astype(np.int32)
+    trees, votes = random.integers(-9, 9, (n, 9, n_classes)) * 1.0, random.integers(-9, 9, (n, n_classes)) * 1.0
+    scores = selection._Scores(numbers, trees, votes, random.random((n, 9)) < 0.3)
+    for stage, dispute in enumerate(selection._disputes(scores), start=1):
+        expected = np.count_nonzero(scores.weighed(stage, share, weight).argmax(axis=1) == numbers)
+        assert dispute.n_correct(share, weight) == expected
 
 
 @pytest.mark.data

@@ -11,6 +11,7 @@ from sklearn.datasets import load_digits, load_iris
 from anystream import BayesTreeClassifier
 from anystream.bayes_tree import selection
 from anystream.bayes_tree.building import SHAPED_WITHOUT_BANDWIDTH, build_forest, build_with_bandwidth
+from anystream.estimators.held_out import split_in_quarters
 from bayes_tree.plain import plain
 
 
@@ -143,4 +144,45 @@ def test_of_equal_candidates_the_first_is_chosen_and_the_worst_is_judged_by_the_
     assert judged[recipe.metric, recipe.bandwidth, recipe.decision].bit_count() > 1
     tried = {bandwidth for _, bandwidth, _ in judged}
     assert len(tried) == 3  # two with every metric, then the one beyond the better of them
-    assert 1 in judged.values()
+    assert 0b111 in judged.values()  # the three parts that make up the first 500 records
+
+
+def test_parts_hold_every_record_once_and_clearly_worse_candidates_leave_after_the_first():
+    X = np.arange(9000.0)[:, np.newaxis]
+    y = np.arange(9000, dtype=np.int32) % 3
+    for n, sizes in ((9000, [100, 100, 300, 500, 1000]), (1200, [100, 100, 100, 300, 300, 300])):
+        quarters = split_in_quarters(X[:n], y[:n], 0)
+        parts = selection._held_out_parts(X[:n], y[:n], quarters)
+        assert [len(part.numbers) for part in parts] == sizes
+        assert [part.max_left for part in parts] == [12, 12, *[4] * (len(sizes) - 3), 1]
+        records = np.concatenate([part.records for part in parts])
+        assert len(np.unique(records)) == sum(sizes)
+        assert set(parts[0].records[:, 0]) <= set(quarters[0])
+
+
+def test_copies_of_a_few_records_are_too_few_to_judge_by():
+    X = np.arange(3000.0)[:, np.newaxis]
+    y = np.arange(3000, dtype=np.int32) % 3
+    X[0] = np.nan
+    X, y = X.repeat(3, axis=0), y.repeat(3)
+    parts = selection._held_out_parts(X, y, split_in_quarters(X, y, 0))
+    assert [len(part.numbers) for part in parts] == [500, 500, 1000]
+    assert [part.max_left for part in parts] == [4, 4, 1]
+
+
+def test_a_candidate_that_is_clearly_worse_is_out_after_one_hundred_records(monkeypatch):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(3000, 16))  # mostly noise, which only weights of the features remove
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    judged = Counter()
+    judge = selection._Trial._judge
+
+    def count(trial, number, recipe):
+        if (number, recipe) not in trial._judged:
+            judged[recipe.metric] += len(trial._parts[number].numbers)
+        return judge(trial, number, recipe)
+
+    monkeypatch.setattr(selection._Trial, "_judge", count)
+    recipe = BayesTreeClassifier(root_model=None).fit(X, y).recipe_
+    assert judged[recipe.metric] >= 2000
+    assert min(judged.values()) == 2 * 100  # with both bandwidths

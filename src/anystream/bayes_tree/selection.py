@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,13 +38,16 @@ METRIC_CANDIDATES = (None, "whiten", "diagonal", "quantile", "quantile+whiten", 
 
 _BANDWIDTHS = (DEFAULT_BANDWIDTH, "f0.015")  # that every metric is tried with
 _FURTHER_BANDWIDTHS = {DEFAULT_BANDWIDTH: "f0.15", "f0.015": "f0.005"}  # next to the better of the two, on its far side
+_MAX_CANDIDATES = len(METRIC_CANDIDATES) * len(_BANDWIDTHS)
 _DECISIONS = DECISIONS[:2]
 _ROOT_WEIGHTS = (0.0, 0.1, 0.3, 1.0, 3.0)
 _SHARES = (0.0, 0.125, 0.25, 0.5, 0.75, 1.0)  # candidates for the share of the trees at one stage
 _MAX_SCORES = 8_000_000  # records x stages x classes that are weighed at once
 _STAGES = np.array([0, 1, 2, 5, 10, 20, 50, 100])
-_FIRST_JUDGED = 500  # records that all candidates are judged by
-_MAX_JUDGED = 2000  # records of one quarter
+_CUTS = (0, 100, 200, 500, 1000, 2000)  # of the first quarter: after each part, clearly worse candidates are out
+_FIRST_JUDGED = 500  # records, or one quarter, after which only the best candidates stay
+_MAX_JUDGED = _CUTS[-1]  # records of one quarter
+_MAX_COPIES = 0.1  # share of records like the one before from which on none leaves before `_FIRST_JUDGED`
 _ENOUGH_JUDGED = 2000  # records of all quarters; once reached, no further quarter is held out
 _MAX_CLASSES = 1000  # judging a record costs as much as there are classes
 _MAX_BUILT, _MIN_BUILT = 20_000, 2000  # records of a forest that is only judged
@@ -78,7 +81,8 @@ def choose(
     together with the share of the trees at each of `HAND_OVER_STEPS`. A candidate replaces an earlier one only if it is
     better. Each of the four quarters is held out in turn until enough records have been judged. All candidates are
     judged by the first records, the best of them by the others; one that is worse than the best by three standard
-    errors is judged no further. With too few records, one class or more than 1,000, the defaults stay.
+    errors, after 100 records or later, is judged no further. With too few records, one class or more than 1,000, the
+    defaults stay.
 
     Parameters
     ----------
@@ -146,24 +150,39 @@ class _Part:
     quarter: int
     records: NDArray[np.float64]
     numbers: NDArray[np.int32]
+    max_left: int  # candidates that may stay after it
 
 
 def _held_out_parts(
     points: NDArray[np.float64], numbers: NDArray[np.int32], quarters: list[NDArray[np.int64]]
 ) -> list[_Part]:
-    """Return the parts to judge by; the first one judges all candidates, the others the finalists."""
+    """Return the parts to judge by; the first one judges all candidates, the last one leaves the best."""
     parts: list[_Part] = []
     n_judged = 0
+    n_early = min(_FIRST_JUDGED, len(quarters[0]))  # fewer do not tell which candidates are the best
     for quarter in range(4):
-        cuts = (0, _FIRST_JUDGED, _MAX_JUDGED) if quarter == 0 else (0, _MAX_JUDGED)
+        cuts = (0, _MAX_JUDGED) if quarter > 0 else _cuts(points[quarters[0][:_FIRST_JUDGED]])
         for first, last in pairwise(cuts):
             chosen = quarters[quarter][first:last]
             if len(chosen) > 0:
-                parts.append(_Part(quarter, points[chosen], numbers[chosen]))
                 n_judged += len(chosen)
+                max_left = _MAX_CANDIDATES if n_judged < n_early else _FINALISTS
+                parts.append(_Part(quarter, points[chosen], numbers[chosen], max_left))
         if n_judged >= _ENOUGH_JUDGED:
             break
+    parts[-1] = replace(parts[-1], max_left=1)
     return parts
+
+
+def _cuts(records: NDArray[np.float64]) -> tuple[int, ...]:
+    """Return the cuts of the first quarter, which begins with these records.
+
+    Weights make copies that follow each other: one hundred of them may be a few records, too few to judge by.
+    """
+    same = (records[1:] == records[:-1]) | (np.isnan(records[1:]) & np.isnan(records[:-1]))
+    if same.all(axis=1).mean() <= _MAX_COPIES:
+        return _CUTS
+    return (0, *(cut for cut in _CUTS if cut >= _FIRST_JUDGED))
 
 
 class _Scores(NamedTuple):
@@ -178,24 +197,64 @@ class _Scores(NamedTuple):
         """Return what decides at a stage, with this share of the trees and this weight of the root model."""
         if stage == 0:
             return self.votes
-        shares = np.where(self.exhausted[:, stage], 1.0, share)[:, np.newaxis]
-        return np.asarray(shares * self.trees[:, stage] + (1 - shares + shares * weight) * self.votes)
+        return _weighed(self.trees[:, stage], self.votes, self.exhausted[:, stage], share, weight)
 
 
-def _best_hand_over(scores: _Scores, weight: float) -> tuple[float, tuple[float, ...]]:
-    """Return the mean accuracy over `HAND_OVER_STEPS` and the shares of the trees that reach it.
+def _weighed(
+    trees: NDArray[np.float64],
+    votes: NDArray[np.float64],
+    exhausted: NDArray[np.bool_],
+    share: float,
+    weight: float,
+) -> NDArray[np.float64]:
+    """Return what decides about records by the scores of the trees and the votes of the root model."""
+    shares = np.where(exhausted, 1.0, share)[:, np.newaxis]
+    return np.asarray(shares * trees + (1 - shares + shares * weight) * votes)
+
+
+class _Dispute(NamedTuple):
+    """The records about which the trees and the root model disagree at one stage.
+
+    About any other record every share and weight decides the same.
+    """
+
+    n_agreed: int  # how many other records are classified correctly
+    numbers: NDArray[np.int32]  # (records,) classes
+    trees: NDArray[np.float64]  # (records, classes)
+    votes: NDArray[np.float64]  # (records, classes)
+    exhausted: NDArray[np.bool_]  # (records,)
+
+    @classmethod
+    def at(cls, scores: _Scores, stage: int, vote_labels: NDArray[np.intp]) -> Self:
+        """Return the dispute at a stage; `vote_labels` are those of the root model."""
+        labels = scores.trees[:, stage].argmax(axis=1)
+        split = labels != vote_labels
+        n_agreed = int(np.count_nonzero((labels == scores.numbers) & ~split))
+        arrays = scores.numbers, scores.trees[:, stage], scores.votes, scores.exhausted[:, stage]
+        return cls(n_agreed, *(each[split] for each in arrays))
+
+    def n_correct(self, share: float, weight: float) -> int:
+        """Return how many of all records are classified correctly with this share of the trees and this weight."""
+        scores = _weighed(self.trees, self.votes, self.exhausted, share, weight)
+        return self.n_agreed + int(np.count_nonzero(scores.argmax(axis=1) == self.numbers))
+
+
+def _disputes(scores: _Scores) -> list[_Dispute]:
+    """Return the disputes at all of `HAND_OVER_STEPS`."""
+    vote_labels = scores.votes.argmax(axis=1)
+    return [_Dispute.at(scores, stage, vote_labels) for stage in range(1, len(HAND_OVER_STEPS) + 1)]
+
+
+def _best_hand_over(disputes: list[_Dispute], n: int, weight: float) -> tuple[float, tuple[float, ...]]:
+    """Return the mean accuracy on `n` records over `HAND_OVER_STEPS` and the shares of the trees that reach it.
 
     Shares never fall from one stage to the next and end at 1. Of nearly equal ones those nearest to the even hand-over
     are taken: a share that differs by 1 must classify one more record correctly.
     """
-    n = len(scores.numbers)
     accuracy = np.array(
         [
-            [
-                (scores.weighed(stage, share, weight).argmax(axis=1) == scores.numbers).mean() - abs(share - even) / n
-                for share in _SHARES
-            ]
-            for stage, even in enumerate(EVEN_HAND_OVER, start=1)
+            [dispute.n_correct(share, weight) / n - abs(share - even) / n for share in _SHARES]
+            for dispute, even in zip(disputes, EVEN_HAND_OVER, strict=True)
         ]
     )
     widths = np.diff([0, *HAND_OVER_STEPS])
@@ -253,14 +312,14 @@ class _Trial:
         if len(recipes) == 1:
             return recipes[0]
         left = recipes
-        for number in range(len(self._parts)):
+        for number, part in enumerate(self._parts):
             self._done.add(len(recipes) - len(left))  # those that are out
             if len(left) == 1:
                 self._done.add(1)
                 continue
             for recipe in left:
                 self._count(1, self._judge(number, recipe))
-            left = self._still_open(left, number + 1, 1 if number + 1 == len(self._parts) else _FINALISTS)
+            left = self._still_open(left, number + 1, part.max_left)
         return left[0]
 
     def _still_open(self, recipes: list[ForestRecipe], n_parts: int, max_left: int) -> list[ForestRecipe]:
@@ -274,7 +333,8 @@ class _Trial:
     def with_root_vote(self, recipe: ForestRecipe) -> ForestRecipe:
         """Return the recipe with the root weight and the hand-over of the highest score."""
         scores = self._scores(replace(recipe, root_weight=_ROOT_WEIGHTS[0]))
-        found = [_best_hand_over(scores, weight) for weight in _ROOT_WEIGHTS]
+        disputes, n = _disputes(scores), len(scores.numbers)
+        found = [_best_hand_over(disputes, n, weight) for weight in _ROOT_WEIGHTS]
         best = int(np.argmax([score for score, _ in found]))
         return replace(recipe, root_weight=_ROOT_WEIGHTS[best], hand_over=found[best][1])
 
