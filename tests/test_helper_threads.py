@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -72,10 +73,17 @@ def test_there_are_as_many_helpers_as_calls_need_at_once(forest):
     assert len(others) <= n_before + 4
 
 
+def blocked_signals(thread):
+    """Return the signals that a thread blocks, as bits."""
+    status = (TASKS / thread / "status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("SigBlk")).split()[1], 16)
+
+
 def test_helpers_take_no_signals_of_the_program(forest):
     (helper,) = list_helpers(forest)
-    status = (TASKS / helper / "status").read_text()
-    blocked = int(next(line for line in status.splitlines() if line.startswith("SigBlk")).split()[1], 16)
+    blocked, until = blocked_signals(helper), time.monotonic() + 60
+    while blocked >> (signal.SIGBUS - 1) & 1 and time.monotonic() < until:  # all, before the thread has begun to run
+        blocked = blocked_signals(helper)
     assert all(blocked >> (number - 1) & 1 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM))
     assert not any(blocked >> (number - 1) & 1 for number in (signal.SIGBUS, signal.SIGSEGV))
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set()  # of this thread, as before

@@ -90,7 +90,9 @@ def _until_last_reached(rows: Rows) -> Rows:
     if rows.reached is None or rows.reached[-1] or not rows.reached.any():
         return rows
     n_read = len(rows.labels) - int(rows.reached[::-1].argmax())
-    return Rows(*(None if array is None else array[:n_read] for array in rows))
+    confident = None if rows.confident is None else rows.confident[:n_read]
+    labels, proba, steps, certified = rows.labels, rows.proba, rows.steps, rows.certified
+    return Rows(labels[:n_read], proba[:n_read], steps[:n_read], certified[:n_read], rows.reached[:n_read], confident)
 
 
 def _find_missed(rows: Rows) -> NDArray[np.intp]:
