@@ -22,7 +22,7 @@ LevelsSettings levels_settings(std::int64_t n_levels, std::int64_t level_size, s
                                double affinity, std::int64_t class_floor, std::int64_t label_delay,
                                std::int64_t max_bytes, std::uint64_t seed, std::vector<std::uint32_t> categorical) {
     LevelsSettings settings;
-    settings.levels = checked_size("n_levels", n_levels, 1, 16);
+    settings.levels = checked_size("n_levels", n_levels, 1, kMaxLevels);
     settings.level_size = checked_size("level_size", level_size, 2, static_cast<std::int64_t>(kMaxPoints));
     settings.stride = checked_size("stride", stride, 2, 64);
     settings.ranges = checked_size("n_ranges", n_ranges, 2, static_cast<std::int64_t>(kMaxRanges));
@@ -197,6 +197,79 @@ void bind_blocks(nb::module_& m) {
         "The number of points of each block, the newest last.");
 }
 
+void bind_list_kernels(nb::module_& m) {
+    m.def(
+        "locust_renew_word",
+        [](Matrix<std::uint8_t> rows, Vector<std::uint32_t> first, OutVector<std::uint64_t> bits,
+           OutVector<std::uint16_t> count, OutMatrix<std::uint16_t> class_count, Vector<std::uint64_t> before,
+           Vector<std::uint64_t> after) {
+            if (first.size() == 0 || rows.shape(0) > 64 || rows.shape(1) % kCodeBlock != 0 ||
+                rows.shape(1) < first.size() - 1)
+                throw std::invalid_argument("rows must be at most 64, and a multiple of 64 wide");
+            const std::size_t lists = first.data()[first.size() - 1];
+            require_equal("length of bits", bits.size(), lists);
+            require_equal("length of count", count.size(), lists);
+            require_equal("rows of class_count", class_count.shape(0), lists);
+            require_equal("length of before", before.size(), class_count.shape(1));
+            require_equal("length of after", after.size(), class_count.shape(1));
+            std::vector<ClassPlaces> classes;
+            for (std::size_t slot = 0; slot < before.size(); ++slot)
+                classes.push_back({slot, before.data()[slot], after.data()[slot]});
+            const ListWords words{
+                bits.data(), 1, count.data(), class_count.data(), class_count.shape(1), first.data(), first.size() - 1};
+            kernels().renew_word(words, rows.data(), rows.shape(0), rows.shape(1), classes.data(), classes.size());
+        },
+        "rows"_a.noconvert(), "first"_a.noconvert(), "bits"_a.noconvert(), "count"_a.noconvert(),
+        "class_count"_a.noconvert(), "before"_a.noconvert(), "after"_a.noconvert(),
+        "Bring lists of at most 64 points up to date with their codes, for tests.");
+    m.def(
+        "locust_weights",
+        [](Vector<std::uint16_t> count, Matrix<std::uint16_t> class_count, Vector<double> share,
+           Vector<std::uint32_t> slots, double points, Vector<std::uint32_t> lists, OutVector<float> out) {
+            const std::size_t stride = class_count.shape(1);
+            if (stride < 4 || (stride & (stride - 1)) != 0)
+                throw std::invalid_argument("the columns of class_count must be a power of 2, at least 4");
+            require_equal("rows of class_count", class_count.shape(0), count.size());
+            require_equal("length of share", share.size(), std::max(stride, kSlotBlock));
+            require_equal("length of out", out.size(), lists.size());
+            for (const std::uint32_t list : as_span(lists))
+                if (list >= count.size()) throw std::invalid_argument("there are fewer lists");
+            for (const std::uint32_t slot : as_span(slots))
+                if (slot >= stride) throw std::invalid_argument("there are fewer slots");
+            std::vector<double> terms(share.size());
+            const WeighedLists level{count.data(), class_count.data(), stride, share.data(),
+                                     slots.data(), slots.size(),       points};
+            kernels().weights(level, lists.data(), lists.size(), terms.data(), out.data());
+        },
+        "count"_a.noconvert(), "class_count"_a.noconvert(), "share"_a.noconvert(), "slots"_a.noconvert(), "points"_a,
+        "lists"_a.noconvert(), "out"_a.noconvert(), "The weights of lists in draws, for tests.");
+    m.def(
+        "locust_rank",
+        [](Vector<double> values, double at) {
+            if (values.size() % kRankBlock != 0)
+                throw std::invalid_argument("the number of values is not a multiple of 8");
+            return kernels().rank(values.data(), values.size(), at);
+        },
+        "values"_a.noconvert(), "at"_a, "The number of values that are at most `at`, for tests.");
+    m.def(
+        "locust_differs",
+        [](Vector<float> x, Vector<float> expected) {
+            require_equal("length of expected", expected.size(), x.size());
+            if (x.size() % kLimitBlock != 0)
+                throw std::invalid_argument("the number of values is not a multiple of 16");
+            return kernels().differs(x.data(), expected.data(), x.size());
+        },
+        "x"_a.noconvert(), "expected"_a.noconvert(), "Whether a known value is not the expected one, for tests.");
+    m.def(
+        "locust_differing",
+        [](Vector<std::uint8_t> a, Vector<std::uint8_t> b) {
+            require_equal("length of a", a.size(), kCodeBlock);
+            require_equal("length of b", b.size(), kCodeBlock);
+            return kernels().differing(a.data(), b.data());
+        },
+        "a"_a.noconvert(), "b"_a.noconvert(), "A bit per byte, set where they differ; for tests.");
+}
+
 void bind_kernels(nb::module_& m) {
     m.def(
         "locust_distances",
@@ -276,6 +349,7 @@ void bind_kernels(nb::module_& m) {
         },
         "values"_a.noconvert(), "lowest"_a.noconvert(), "highest"_a.noconvert(), "inner"_a.noconvert(),
         "Extremes of columns, and whether there are values between them; for tests.");
+    bind_list_kernels(m);
 }
 
 }  // namespace

@@ -566,6 +566,23 @@ def locust_extremes(values: Annotated[NDArray[numpy.float32], dict(shape=(None, 
     Extremes of columns, and whether there are values between them; for tests.
     """
 
+def locust_renew_word(rows: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], bits: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu')], count: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], class_count: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], before: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], after: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+    """
+    Bring lists of at most 64 points up to date with their codes, for tests.
+    """
+
+def locust_weights(count: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], class_count: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], share: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], points: float, lists: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """The weights of lists in draws, for tests."""
+
+def locust_rank(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], at: float) -> int:
+    """The number of values that are at most `at`, for tests."""
+
+def locust_differs(x: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], expected: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> bool:
+    """Whether a known value is not the expected one, for tests."""
+
+def locust_differing(a: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> int:
+    """A bit per byte, set where they differ; for tests."""
+
 class MicroClusterSettings:
     """How micro-clusters grow, are removed and are stored in snapshots."""
 

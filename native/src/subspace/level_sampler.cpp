@@ -32,25 +32,34 @@ double Fading::compute(std::uint32_t distance) const {
 }
 
 void LevelView::look(const Level& level, const float* x) {
-    const Lists& lists = level.lists();
-    const std::size_t dimensions = level.dimensions();
+    const Lists& all = level.lists();
     code.assign(level.ranges().code_stride(), kMissing);
     level.ranges().encode(x, code.data());
-    weights.clear(dimensions);
-    for (std::size_t j = 0; j < dimensions; ++j) {
-        if (code[j] == kMissing || lists.lists_of(j) == 0) {
-            weights.push(0.0);
-            continue;
-        }
-        const std::size_t list = lists.first_list(j) + code[j];
-        weights.push(lists.weights.get(list, [&] { return static_cast<float>(level.weight(list)); }));
+    lists.clear();
+    unknown_.clear();
+    for (const std::uint32_t j : all.split()) {
+        if (code[j] == kMissing) continue;
+        const auto list = static_cast<std::uint32_t>(all.first_list(j) + code[j]);
+        lists.push_back(list);
+        if (all.weights.get(list) < 0.0F) unknown_.push_back(list);
     }
+    if (!unknown_.empty()) {
+        weight_.resize(unknown_.size());
+        level.weigh(unknown_, scratch_, weight_.data());
+        for (std::size_t i = 0; i < unknown_.size(); ++i) all.weights.set(unknown_[i], weight_[i]);
+    }
+    weights.clear(lists.size());
+    for (const std::uint32_t list : lists) weights.push(all.weights.get(list));
     open = true;
 }
 
 void LevelView::reserve(const Level& level) {
     code.reserve(level.ranges().code_stride());
+    lists.reserve(level.dimensions());
+    unknown_.reserve(level.dimensions());
+    weight_.reserve(level.dimensions());
     weights.clear(level.dimensions());
+    scratch_.reserve(level.lists().slots());
 }
 
 void LevelSampler::reserve(const Level& level) {
@@ -86,8 +95,8 @@ void LevelSampler::sample(const Level& level, const LevelView& view, const VoteR
     std::uint32_t size = 0;
     std::int32_t pure_class = kMixed;
     draw_.begin(view.weights);
-    for (std::size_t j; (j = draw_.next(view.weights, random)) != DimensionDraw::kNone;) {
-        const std::size_t list = lists.first_list(j) + view.code[j];
+    for (std::size_t k; (k = draw_.next(view.weights, random)) != DimensionDraw::kNone;) {
+        const std::size_t list = view.lists[k];
         if (points == nullptr) {
             points = lists.bits(list);
             size = lists.count(list);
@@ -120,10 +129,9 @@ void LevelSampler::vote_weighed(const Level& level, const LevelView& view, const
                                                     kMaxWeighed, place_, distance_);
     const std::uint32_t best = *std::min_element(distance_, distance_ + members);
     double sum = 0.0;
-    for (std::size_t i = 0; i < members; ++i) sum += rule.kernel.at(distance_[i] - best);
+    for (std::size_t i = 0; i < members; ++i) sum += amount_[i] = rule.kernel.at(distance_[i] - best);
     const double scale = rule.affinity.at(best) / (sum + rule.smoothing);
-    for (std::size_t i = 0; i < members; ++i)
-        vote.add(level.point_class(place_[i]), rule.kernel.at(distance_[i] - best) * scale);
+    for (std::size_t i = 0; i < members; ++i) vote.add(level.point_class(place_[i]), amount_[i] * scale);
     vote.prior = rule.smoothing * scale;
 }
 

@@ -14,6 +14,20 @@
 
 namespace anystream::subspace {
 
+namespace {
+
+std::size_t count_distinct(std::span<const std::int32_t> labels) {
+    std::vector<std::int32_t> distinct;
+    for (std::size_t first = 0, last = 0; first < labels.size(); first = last) {
+        while (last < labels.size() && labels[last] == labels[first]) ++last;  // runs are common
+        const auto found = std::lower_bound(distinct.begin(), distinct.end(), labels[first]);
+        if (found == distinct.end() || *found != labels[first]) distinct.insert(found, labels[first]);
+    }
+    return distinct.size();
+}
+
+}  // namespace
+
 Levels::Levels(LevelsSettings settings, std::size_t dimensions)
     : settings_(std::move(settings)), dimensions_(dimensions), rule_(make_rule()) {
     for (std::size_t l = 0; l < settings_.levels; ++l) levels_.emplace_back(shape(), dimensions, classes_);
@@ -47,6 +61,7 @@ std::size_t Levels::levels_that_fit(std::size_t dimensions, std::size_t classes)
 
 void Levels::drop_levels(std::size_t max_levels) {
     if (max_levels >= levels_.size()) return;
+    copied_at_ = kNever;
     levels_.erase(levels_.begin() + static_cast<std::ptrdiff_t>(max_levels), levels_.end());
     if (judged_.size() > max_levels)
         judged_.erase(judged_.begin() + static_cast<std::ptrdiff_t>(max_levels), judged_.end());
@@ -72,6 +87,7 @@ void Levels::add_features(std::size_t dimensions, std::vector<std::uint32_t> cat
         throw;
     }
     dimensions_ = dimensions;
+    copied_at_ = kNever;
     for (Level& level : levels_) level.add_features(dimensions, settings_.categorical);
     for (Level& level : judged_) level.add_features(dimensions, settings_.categorical);
     rule_ = make_rule();
@@ -81,16 +97,17 @@ std::uint64_t Levels::lot(std::int64_t seen) const noexcept {
     return mix(settings_.seed + kGolden * static_cast<std::uint64_t>(seen + 1));
 }
 
-std::size_t Levels::max_taken(std::size_t l, std::size_t points, std::size_t classes) const noexcept {
-    if (l == 0) return points;
-    std::size_t drawn = 0;
+std::array<std::size_t, kMaxLevels> Levels::max_taken(std::size_t points, std::size_t classes) const noexcept {
+    std::array<std::size_t, kMaxLevels> taken{};
     for (std::size_t i = 0; i < points; ++i) {
         std::uint64_t rest = lot(seen_ + static_cast<std::int64_t>(i));
-        bool taken = true;
-        for (std::size_t k = 0; k < l && taken; ++k, rest /= settings_.stride) taken = rest % settings_.stride == 0;
-        drawn += taken;
+        for (std::size_t l = 1; l < levels_.size() && rest % settings_.stride == 0; ++l, rest /= settings_.stride)
+            ++taken[l];
     }
-    return std::min(points, drawn + classes * settings_.class_floor);
+    taken[0] = points;
+    for (std::size_t l = 1; l < levels_.size(); ++l)
+        taken[l] = std::min(points, taken[l] + classes * settings_.class_floor);
+    return taken;
 }
 
 bool Levels::learns_in_place(std::span<const double> values, std::span<const std::int32_t> labels,
@@ -100,21 +117,21 @@ bool Levels::learns_in_place(std::span<const double> values, std::span<const std
         const std::int64_t since_copy = seen_ % settings_.label_delay;
         if (since_copy == 0 || since_copy + points > settings_.label_delay) return false;  // levels are copied
     }
-    for (std::size_t l = 0; l < levels_.size(); ++l)
-        if (levels_[l].may_cut(values, max_taken(l, labels.size(), std::max(classes, classes_)))) return false;
+    if (levels_[0].may_cut(values, labels.size())) return false;
+    const auto taken = max_taken(labels.size(), std::max(classes, classes_));
+    for (std::size_t l = 1; l < levels_.size(); ++l)
+        if (levels_[l].may_cut(values, taken[l])) return false;
     return true;
 }
 
 void Levels::reserve(std::span<const double>, std::span<const std::int32_t> labels, std::size_t classes) {
     classes = std::max(classes, classes_);
     static_cast<void>(levels_that_fit(dimensions_, classes));
-    row_.resize(round_up(dimensions_, kLimitBlock));
+    rows_.resize(kRowsTogether * round_up(dimensions_, kLimitBlock));
     reserve_doubling(class_seen_, classes);
-    std::vector<std::int32_t> distinct(labels.begin(), labels.end());
-    std::sort(distinct.begin(), distinct.end());
-    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-    for (std::size_t l = 0; l < levels_.size(); ++l)
-        levels_[l].reserve(max_taken(l, labels.size(), classes), distinct.size(), classes);
+    const std::size_t distinct = count_distinct(labels);
+    const auto taken = max_taken(labels.size(), classes);
+    for (std::size_t l = 0; l < levels_.size(); ++l) levels_[l].reserve(taken[l], distinct, classes);
     for (Level& level : judged_) level.reserve(0, 0, classes);
     loss_.resize(levels_.size());
     view_.reserve(levels_[0]);
@@ -123,26 +140,51 @@ void Levels::reserve(std::span<const double>, std::span<const std::int32_t> labe
 }
 
 void Levels::learn(std::span<const double> values, std::span<const std::int32_t> labels) {
-    row_.resize(round_up(dimensions_, kLimitBlock));
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-        to_floats(values.data() + i * dimensions_, dimensions_, row_.data());
-        learn_one(row_.data(), labels[i]);
+    const std::size_t stride = round_up(dimensions_, kLimitBlock);
+    rows_.resize(kRowsTogether * stride);
+    PendingPoints pending;
+    for (std::size_t first = 0; first < labels.size(); first += kRowsTogether) {
+        const std::size_t last = std::min(first + kRowsTogether, labels.size());
+        const std::size_t after = std::min(last + kRowsTogether, labels.size());
+        for (std::size_t i = first; i < last; ++i)
+            to_floats(values.data() + i * dimensions_, dimensions_, rows_.data() + (i - first) * stride);
+        constexpr std::size_t kLine = 64 / sizeof(double);
+        for (std::size_t at = last * dimensions_; at < after * dimensions_; at += kLine)
+            __builtin_prefetch(values.data() + at);
+        for (std::size_t i = first; i < last; ++i) learn_one(rows_.data() + (i - first) * stride, labels[i], pending);
     }
+    levels_[0].settle(pending);
     weigh();
 }
 
-void Levels::learn_one(const float* x, std::int32_t point_class) {
-    if (settings_.label_delay > 0 && seen_ % settings_.label_delay == 0) judged_ = levels_;
+void Levels::learn_one(const float* x, std::int32_t point_class, PendingPoints& pending) {
+    if (settings_.label_delay > 0 && seen_ % settings_.label_delay == 0) {
+        levels_[0].settle(pending);
+        copy_levels();
+    }
     // At random, not in turn: classes that arrive in a cycle would never be learned by some levels.
     std::uint64_t lot = this->lot(seen_);
-    if ((lot >> kJudgeBits) == 0) judge(x, point_class);
+    if ((lot >> kJudgeBits) == 0) {
+        levels_[0].settle(pending);
+        judge(x, point_class);
+    }
     bool taken = true;
     for (std::size_t l = 0; l < levels_.size(); ++l) {
-        if (l > 0) taken = taken && lot % settings_.stride == 0, lot /= settings_.stride;
-        if (taken || levels_[l].wants(point_class)) levels_[l].insert(x, point_class, seen_, shares(l));
+        if (l > 0 && taken) taken = lot % settings_.stride == 0, lot /= settings_.stride;
+        if (!taken && !levels_[l].wants(point_class)) continue;
+        levels_[l].insert(x, point_class, seen_, shares(l), l == 0 ? &pending : nullptr);
     }
     ++class_seen_[static_cast<std::size_t>(point_class)];
     ++seen_;
+}
+
+void Levels::copy_levels() {
+    if (copied_at_ == kNever) {
+        judged_ = levels_;
+    } else {
+        for (std::size_t l = 0; l < levels_.size(); ++l) judged_[l].follow(levels_[l], copied_at_);
+    }
+    copied_at_ = seen_;
 }
 
 void Levels::judge(const float* x, std::int32_t point_class) {

@@ -24,38 +24,35 @@ float value_of(std::uint32_t key) noexcept {
     return std::bit_cast<float>((key & 0x8000'0000U) != 0 ? key & 0x7fff'ffffU : ~key);
 }
 
-/// Sorts without comparing: passes over digits of kBits bits, those in which all keys agree left out.
-template <int kBits>
-void sort_by_digits(std::span<std::uint32_t> keys, std::vector<std::uint32_t>& scratch) {
-    constexpr std::size_t kPasses = (32 + kBits - 1) / kBits, kBuckets = std::size_t{1} << kBits;
+/// Sorts without comparing, by as few digits as the bits need in which keys differ.
+void sort_keys(std::span<std::uint32_t> keys, std::vector<std::uint32_t>& scratch) {
     const std::size_t n = keys.size();
-    const auto digit = [](std::uint32_t key, std::size_t pass) {
-        return key >> (pass * kBits) & static_cast<std::uint32_t>(kBuckets - 1);
-    };
+    if (n < 96) return std::sort(keys.begin(), keys.end());
+    std::uint32_t lowest = keys[0], highest = keys[0], differing = 0;
+    for (const std::uint32_t key : keys) {
+        lowest = std::min(lowest, key);
+        highest = std::max(highest, key);
+        differing |= key ^ keys[0];
+    }
+    if (differing == 0) return;
+    constexpr int kMaxBits = 11;                    // of a digit
+    const int shift = std::countr_zero(differing);  // the lower bits are the same in all keys
+    const int bits = std::bit_width((highest - lowest) >> shift), max_bits = n < 8192 ? kMaxBits - 1 : kMaxBits;
+    const int passes = (bits + max_bits - 1) / max_bits, each = (bits + passes - 1) / passes;
+    const std::uint32_t mask = (std::uint32_t{1} << each) - 1;
     scratch.resize(n);
     std::uint32_t *from = keys.data(), *to = scratch.data();
-    std::array<std::array<std::uint32_t, kBuckets>, kPasses> first{};
-    for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t pass = 0; pass < kPasses; ++pass) ++first[pass][digit(from[i], pass)];
-    for (std::size_t pass = 0; pass < kPasses; ++pass) {
-        auto& place = first[pass];
-        if (place[digit(from[0], pass)] == n) continue;
+    std::array<std::uint32_t, std::size_t{1} << kMaxBits> place;
+    for (int pass = 0; pass < passes; ++pass) {
+        const int down = shift + pass * each;
+        std::fill_n(place.begin(), mask + 1, 0U);
+        for (std::size_t i = 0; i < n; ++i) ++place[(from[i] - lowest) >> down & mask];
         std::uint32_t sum = 0;
-        for (std::uint32_t& bucket : place) sum += std::exchange(bucket, sum);
-        for (std::size_t i = 0; i < n; ++i) to[place[digit(from[i], pass)]++] = from[i];
+        for (std::uint32_t bucket = 0; bucket <= mask; ++bucket) sum += std::exchange(place[bucket], sum);
+        for (std::size_t i = 0; i < n; ++i) to[place[(from[i] - lowest) >> down & mask]++] = from[i];
         std::swap(from, to);
     }
     if (from != keys.data()) std::copy_n(from, n, keys.data());
-}
-
-void sort_keys(std::span<std::uint32_t> keys, std::vector<std::uint32_t>& scratch) {
-    if (keys.size() < 96) {
-        std::sort(keys.begin(), keys.end());
-    } else if (keys.size() < 8192) {
-        sort_by_digits<8>(keys, scratch);
-    } else {
-        sort_by_digits<11>(keys, scratch);
-    }
 }
 
 /// Past the run of keys equal to the one at `from`.
@@ -182,12 +179,22 @@ void Ranges::fit(std::span<const float> values) {
     ColumnScratch scratch;
     for (std::size_t first = 0; first < sorted.size(); first += kTogether) {
         const std::size_t columns = std::min(kTogether, sorted.size() - first);
-        for (std::size_t k = 0; k < columns; ++k) keys[k].clear();
-        for (std::size_t row = 0; row < values.size(); row += dimensions_)
-            for (std::size_t k = 0; k < columns; ++k)
-                if (const float value = values[row + sorted[first + k]]; value == value)
-                    keys[k].push_back(key_of(value));
-        for (std::size_t k = 0; k < columns; ++k) fit_keys(sorted[first + k], keys[k], scratch);
+        std::array<std::uint32_t*, kTogether> next;
+        for (std::size_t k = 0; k < columns; ++k) {
+            keys[k].resize(rows);
+            next[k] = keys[k].data();
+        }
+        for (std::size_t row = 0; row < values.size(); row += dimensions_) {
+            for (std::size_t k = 0; k < columns; ++k) {
+                const float value = values[row + sorted[first + k]];
+                *next[k] = key_of(value);
+                next[k] += value == value;  // a missing value is overwritten; its place lies within the rows
+            }
+        }
+        for (std::size_t k = 0; k < columns; ++k) {
+            keys[k].resize(static_cast<std::size_t>(next[k] - keys[k].data()));
+            fit_keys(sorted[first + k], keys[k], scratch);
+        }
     }
 }
 

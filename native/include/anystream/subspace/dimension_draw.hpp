@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
+#include "anystream/subspace/kernels.hpp"
 #include "anystream/subspace/random.hpp"
 
 namespace anystream::subspace {
@@ -13,26 +15,32 @@ namespace anystream::subspace {
 /// The weights of one query in one bit set. Const once filled.
 class DimensionWeights {
   public:
-    void clear(std::size_t dimensions) {
-        cumulative_.clear();
-        cumulative_.reserve(dimensions);
-        drawable_ = 0;
+    /// Prepares for up to this many dimensions.
+    void clear(std::size_t max_dimensions) {
+        constexpr std::size_t kBlock = kRankBlock;
+        cumulative_.assign((max_dimensions + kBlock - 1) / kBlock * kBlock, std::numeric_limits<double>::infinity());
+        size_ = drawable_ = 0;
+        total_ = 0.0;
     }
     /// The next dimension; weight 0 is never drawn.
-    void push(double weight) {
-        cumulative_.push_back(total() + weight);
+    void push(double weight) noexcept {
+        total_ += weight;
+        cumulative_[size_++] = total_;
         drawable_ += weight > 0.0;
     }
-    [[nodiscard]] double total() const noexcept { return cumulative_.empty() ? 0.0 : cumulative_.back(); }
+    [[nodiscard]] double total() const noexcept { return total_; }
     [[nodiscard]] double weight(std::size_t j) const noexcept {
         return j == 0 ? cumulative_[0] : cumulative_[j] - cumulative_[j - 1];
     }
-    [[nodiscard]] std::size_t dimensions() const noexcept { return cumulative_.size(); }
+    [[nodiscard]] std::size_t dimensions() const noexcept { return size_; }
     [[nodiscard]] std::size_t drawable() const noexcept { return drawable_; }
     /// The dimension in whose share of [0, total) `at` lies.
     [[nodiscard]] std::size_t find(double at) const noexcept {
+        constexpr std::size_t kFew = 128;  // that are faster compared all than searched
+        if (size_ <= kFew)
+            return kernels().rank(cumulative_.data(), (size_ + kRankBlock - 1) / kRankBlock * kRankBlock, at);
         const double* from = cumulative_.data();  // a binary search without branches: they could not be predicted
-        for (std::size_t size = cumulative_.size(); size > 1;) {
+        for (std::size_t size = size_; size > 1;) {
             const std::size_t half = size / 2;
             from += half & (std::size_t{0} - static_cast<std::size_t>(from[half - 1] <= at));
             size -= half;
@@ -41,8 +49,10 @@ class DimensionWeights {
     }
 
   private:
-    std::vector<double> cumulative_;
+    std::vector<double> cumulative_;  // of the first size_ dimensions, then +inf
+    std::size_t size_ = 0;
     std::size_t drawable_ = 0;
+    double total_ = 0.0;
 };
 
 /// The dimensions of one sample, one after another. Draws again what was drawn before while less than half of the

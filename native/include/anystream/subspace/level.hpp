@@ -10,11 +10,13 @@
 // places; sooner if a dimension that had one value gets another, which no list could find.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "anystream/subspace/lists.hpp"
+#include "anystream/subspace/pending_points.hpp"
 
 namespace anystream::subspace {
 
@@ -34,6 +36,18 @@ struct StreamShares {
     [[nodiscard]] bool exceeded(std::size_t c, std::size_t size, std::size_t capacity) const noexcept {
         return points > 0 &&
                static_cast<std::int64_t>(size) * points > points_of_class[c] * static_cast<std::int64_t>(capacity);
+    }
+};
+
+/// Memory for weighing lists.
+struct WeighingScratch {
+    std::vector<double> share, terms;  // by slot
+    std::vector<std::uint32_t> slots;  // in the order of their classes
+
+    void reserve(std::size_t n_slots) {
+        share.reserve(std::max(n_slots, kSlotBlock));
+        terms.reserve(std::max(n_slots, kSlotBlock));
+        slots.reserve(n_slots);
     }
 };
 
@@ -66,8 +80,9 @@ class Level {
                         : static_cast<double>(class_size_[static_cast<std::size_t>(slot)]) / static_cast<double>(size_);
     }
 
-    /// The weight of a list in draws: the divergence of its classes from those of the level, times its selectivity.
-    [[nodiscard]] double weight(std::size_t list) const;
+    /// The weight of each of these lists in draws: the divergence of its classes from those of the level, times its
+    /// selectivity.
+    void weigh(std::span<const std::uint32_t> lists, WeighingScratch& scratch, float* out) const;
 
     // -- learning --------------------------------------------------------------------------------------------------
     [[nodiscard]] bool wants(std::int32_t point_class) const noexcept {
@@ -79,8 +94,15 @@ class Level {
     /// Allocates what declaring `classes` classes and inserting this many points of `point_classes` of them can need,
     /// except for new ranges. If that fails, nothing has changed that can be observed.
     void reserve(std::size_t points, std::size_t point_classes, std::size_t classes);
-    /// Adds a point (a padded row of floats); arrivals ascend.
-    void insert(const float* x, std::int32_t point_class, std::int64_t arrival, const StreamShares& shares);
+    /// Adds a point (a padded row of floats); arrivals ascend. With `pending` it may wait there: `settle` then comes
+    /// before any query, and before the next call without it.
+    void insert(const float* x, std::int32_t point_class, std::int64_t arrival, const StreamShares& shares,
+                PendingPoints* pending = nullptr);
+    /// Becomes a copy of `other`, of which it was one when the first point with `since` or a later arrival came: only
+    /// rows that changed are copied.
+    void follow(const Level& other, std::int64_t since);
+    /// Enters pending points into the lists.
+    void settle(PendingPoints& pending) noexcept;
     void declare_classes(std::size_t classes);
     /// Adds dimensions, missing in all points so far.
     void add_features(std::size_t dimensions, std::vector<std::uint32_t> categorical);
@@ -113,7 +135,10 @@ class Level {
     void unlink_oldest(std::int32_t point_class);
     void link_newest(std::size_t place, std::int32_t point_class);
     void cut_again();
-    [[nodiscard]] std::vector<std::uint32_t> single_ranges(const Ranges& ranges) const;
+    /// What `expected_` is, by the ranges and `constant_`.
+    void expect_constants() noexcept;
+    [[nodiscard]] bool expects(std::size_t j) const noexcept;
+    void renew_word(std::size_t word, std::uint64_t members, const PendingPoints& pending) noexcept;
     [[nodiscard]] bool is_due() const noexcept;
     void rebuild_lists(const Ranges& ranges, std::size_t slots);
 
@@ -123,9 +148,10 @@ class Level {
     std::size_t size_ = 0;
     std::int64_t since_cut_ = 0;
     std::int64_t size_at_cut_ = 0;
+    std::uint64_t cuts_ = 0;       // how often ranges were computed
     bool surprised_ = false;       // whether a dimension with one value got another
     std::vector<float> constant_;  // (dimensions,) the value of a dimension with one range at the last cut, or NaN
-    std::vector<std::uint32_t> single_;  // the dimensions with one range
+    std::vector<float> expected_;  // (float_stride,) the same, but -inf for a dimension with several ranges
     Ranges ranges_;
     Lists lists_;
     std::vector<float> values_;              // (size, dimensions)

@@ -34,15 +34,22 @@ struct VoteRule {
     std::uint32_t apart;  // the distance of unrelated points
 };
 
-/// A query in a level: the range of each of its values, and the weight of each dimension in draws.
+/// A query in a level: the range of each of its values; the lists of those that separate points, and their weights in
+/// draws.
 struct LevelView {
     bool open = false;
     std::vector<std::uint8_t> code;
-    DimensionWeights weights;
+    std::vector<std::uint32_t> lists;
+    DimensionWeights weights;  // of the lists
 
     void look(const Level& level, const float* x);
     /// Allocates what looking at a level of this shape needs.
     void reserve(const Level& level);
+
+  private:
+    std::vector<std::uint32_t> unknown_;  // lists whose weights are to be computed
+    std::vector<float> weight_;
+    WeighingScratch scratch_;
 };
 
 /// vote_c = value[c] + prior * (share of c in the level). Only the classes in `touched` have a value.
@@ -83,6 +90,7 @@ class LevelSampler {
     std::vector<std::uint64_t> narrowed_[2];
     std::uint32_t place_[kMaxWeighed];     // of points that are compared
     std::uint32_t distance_[kMaxWeighed];  // from the query
+    double amount_[kMaxWeighed];           // of their votes
 };
 
 }  // namespace anystream::subspace

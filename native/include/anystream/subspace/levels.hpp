@@ -5,6 +5,7 @@
 // judged that are up to `label_delay` points old, because levels are that old when they classify.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -16,8 +17,10 @@
 
 namespace anystream::subspace {
 
+inline constexpr std::size_t kMaxLevels = 16;
+
 struct LevelsSettings {
-    std::size_t levels = 4;
+    std::size_t levels = 4;  // at most kMaxLevels
     std::size_t level_size = 1024;
     std::size_t stride = 4;
     std::size_t ranges = 8;
@@ -104,6 +107,8 @@ class Levels {
     static constexpr double kForget = 0.995;         // how fast they are forgotten
     static constexpr double kEvenShare = 0.1;        // of the weight is spread evenly
     static constexpr double kMinProbability = 0.05;  // used in a loss
+    static constexpr std::int64_t kNever = -1;
+    static constexpr std::size_t kRowsTogether = 8;  // that are converted before the first of them is learned
 
     [[nodiscard]] LevelShape shape() const;
     /// The shares of the classes in level l. In the first level, the most recent points, classes have none.
@@ -113,11 +118,14 @@ class Levels {
     [[nodiscard]] VoteRule make_rule() const;
     [[nodiscard]] std::size_t bytes_beside_levels() const noexcept;
     void drop_levels(std::size_t max_levels);
-    void learn_one(const float* x, std::int32_t point_class);
+    /// Brings the levels that are judged up to date.
+    void copy_levels();
+    /// `pending` are points of the first level, which takes every point.
+    void learn_one(const float* x, std::int32_t point_class, PendingPoints& pending);
     [[nodiscard]] std::size_t levels_that_fit(std::size_t dimensions, std::size_t classes) const;
     [[nodiscard]] std::uint64_t lot(std::int64_t seen) const noexcept;
-    /// The largest number of these points that level l takes.
-    [[nodiscard]] std::size_t max_taken(std::size_t l, std::size_t points, std::size_t classes) const noexcept;
+    /// The largest number of these points that each level takes.
+    [[nodiscard]] std::array<std::size_t, kMaxLevels> max_taken(std::size_t points, std::size_t classes) const noexcept;
     void judge(const float* x, std::int32_t point_class);
     void weigh();
 
@@ -128,6 +136,7 @@ class Levels {
     VoteRule rule_;
     std::vector<Level> levels_;
     std::vector<Level> judged_;             // with a label delay: copies of the levels, not older than the delay
+    std::int64_t copied_at_ = kNever;       // points seen when judged_ were copies of levels_
     std::vector<std::int64_t> class_seen_;  // (classes,) points of each class, ever
     std::vector<double> regret_;
     std::vector<double> weight_, share_;
@@ -137,7 +146,7 @@ class Levels {
     LevelView view_;
     Vote vote_;
     std::vector<double> loss_;  // (levels,)
-    std::vector<float> row_;    // of learn
+    std::vector<float> rows_;   // of learn
 };
 
 }  // namespace anystream::subspace

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "anystream/subspace/ranges.hpp"
@@ -48,16 +49,13 @@ class WeightCache {
     void clear() {
         if (used_.load(std::memory_order_relaxed)) resize(values_.size());
     }
-    template <typename Compute>
-    [[nodiscard]] float get(std::size_t list, Compute&& compute) const {
-        std::atomic_ref<float> cell(values_[list]);
-        float value = cell.load(std::memory_order_relaxed);
-        if (value < 0.0F) {
-            value = compute();
-            cell.store(value, std::memory_order_relaxed);
-            if (!used_.load(std::memory_order_relaxed)) used_.store(true, std::memory_order_relaxed);
-        }
-        return value;
+    /// The value of a list, negative if it is unknown.
+    [[nodiscard]] float get(std::size_t list) const noexcept {
+        return std::atomic_ref<float>(values_[list]).load(std::memory_order_relaxed);
+    }
+    void set(std::size_t list, float value) const noexcept {
+        std::atomic_ref<float>(values_[list]).store(value, std::memory_order_relaxed);
+        if (!used_.load(std::memory_order_relaxed)) used_.store(true, std::memory_order_relaxed);
     }
     [[nodiscard]] std::size_t own_bytes() const noexcept { return values_.capacity() * sizeof(float); }
 
@@ -82,7 +80,10 @@ class Lists {
     [[nodiscard]] const std::uint64_t* class_bits(std::size_t slot) const noexcept {
         return class_bits_.data() + slot * words_;
     }
+    /// The dimensions that have lists.
+    [[nodiscard]] std::span<const std::uint32_t> split() const noexcept { return split_; }
     [[nodiscard]] std::uint32_t count(std::size_t list) const noexcept { return count_[list]; }
+    [[nodiscard]] const std::uint16_t* counts() const noexcept { return count_.data(); }
     [[nodiscard]] const std::uint16_t* class_count(std::size_t list) const noexcept {
         return class_count_.data() + list * class_stride_;
     }
@@ -94,6 +95,10 @@ class Lists {
     /// Replaces a point by another in its place. The two rows of codes may not be the same memory.
     void replace(std::size_t point, const std::uint8_t* old_code, std::size_t old_slot, const std::uint8_t* code,
                  std::size_t slot) noexcept;
+    /// Brings the lists up to date with the codes of the points in places 64 * word .. , rows of `stride`, `places` of
+    /// them. `classes` holds every class of a replaced point, before or after.
+    void renew(std::size_t word, const std::uint8_t* rows, std::size_t places, std::size_t stride,
+               std::span<const ClassPlaces> classes) noexcept;
     /// How many classes fit.
     [[nodiscard]] std::size_t slots() const noexcept { return class_stride_; }
 
@@ -106,7 +111,8 @@ class Lists {
     std::size_t class_stride_ = 0;
     bool has_class_bits_ = false;
     std::vector<std::uint32_t> first_;  // (dimensions + 1,)
-    std::vector<std::uint32_t> split_;  // the dimensions that have lists
+    std::vector<std::uint32_t> split_;
+    std::vector<std::uint64_t> split_bits_;  // the same as a bit set
     std::vector<std::uint64_t> bits_;
     std::vector<std::uint64_t> class_bits_;
     std::vector<std::uint16_t> count_;
