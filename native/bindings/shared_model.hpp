@@ -37,6 +37,8 @@ namespace anystream::bindings {
 ///
 /// size()                     the number of records
 /// check(model)               throws if the model cannot learn them
+/// check_records(first, last) throws if one of these records cannot be learned. Called for all records before the first
+///                            is learned in place, and for a portion before it is learned in a copy. Optional.
 /// apply(model, first, last)  learns records first to last - 1, and what comes with them, such as new classes; a batch
 ///                            in portions equals the whole batch
 /// reserve(model)             allocates all that `apply` can need for the whole batch and changes nothing that can be
@@ -45,6 +47,9 @@ namespace anystream::bindings {
 ///                            allocation that fails there leaves it undefined.
 /// learns_in_place(model)     whether `reserve` suffices: false if learning these records contains long or rare work
 ///                            that allocates, which is done in a copy. Optional: true.
+/// apply_in_copy(...)         the same in a copy alone: it may throw, and checks the records. Optional: check_records
+///                            and `apply`.
+/// kCopyPortion               records applied in a copy before signals are handled: a few milliseconds. Optional.
 /// kPortion                   records applied in place before readers get a turn: well below a millisecond. Optional.
 template <typename Work, typename Model>
 concept LearnableBatch = requires(const Work& work, Model& model, std::size_t i) {
@@ -98,7 +103,10 @@ class SharedModel {
         const std::lock_guard writer(writers_);
         work.check(std::as_const(*model_));  // only writers replace or change it
         std::size_t done = 0;
-        if (prefers_place(work, announces)) done = begin_in_place(work, announces ? &announcement : nullptr);
+        if (prefers_place(work, announces)) {
+            check_records(work, 0, work.size());
+            done = begin_in_place(work, announces ? &announcement : nullptr);
+        }
         if (done == 0) return learn_in_copy(work, announces ? &announcement : nullptr);
         finish(work, done);
     }
@@ -132,6 +140,14 @@ class SharedModel {
     }
 
     template <typename Work>
+    static constexpr std::size_t copy_portion_of() {
+        if constexpr (requires { Work::kCopyPortion; })
+            return Work::kCopyPortion;
+        else
+            return 64;
+    }
+
+    template <typename Work>
     static constexpr bool kReserves = requires(const Work& work, Model& model) { work.reserve(model); };
 
     template <typename Work>
@@ -140,11 +156,15 @@ class SharedModel {
     }
 
     template <typename Work>
+    static void check_records(const Work& work, std::size_t first, std::size_t last) {
+        if constexpr (requires { work.check_records(first, last); }) work.check_records(first, last);
+    }
+
+    template <typename Work>
     [[nodiscard]] bool prefers_place(const Work& work, bool announces) const {
-        if (work.size() == 0 || (announces && !kReserves<Work>)) return false;
+        if (work.size() == 0 || work.size() > kMaxInPlace || (announces && !kReserves<Work>)) return false;
         if constexpr (requires { work.learns_in_place(std::as_const(*model_)); })
             if (!work.learns_in_place(std::as_const(*model_))) return false;
-        if (work.size() > kMaxInPlace) return false;
         return work.size() <= kSmallBatch || work.size() * kCheapBytes < model_->own_bytes();
     }
 
@@ -216,10 +236,16 @@ class SharedModel {
         auto draft = std::make_shared<Model>(std::as_const(*model_));
         reserve(work, *draft);
         SignalPoll signals;
-        constexpr std::size_t kPortion = 64;
-        for (std::size_t first = 0; first < work.size() || first == 0; first += kPortion) {
+        constexpr std::size_t portion = copy_portion_of<Work>();
+        for (std::size_t first = 0; first < work.size() || first == 0; first += portion) {
             signals.poll();
-            work.apply(*draft, first, std::min(first + kPortion, work.size()));
+            const std::size_t last = std::min(first + portion, work.size());
+            if constexpr (requires { work.apply_in_copy(*draft, first, last); }) {
+                work.apply_in_copy(*draft, first, last);
+            } else {
+                check_records(work, first, last);
+                work.apply(*draft, first, last);
+            }
         }
         if (announcement == nullptr) return publish(draft);
         const nb::gil_scoped_acquire locked;

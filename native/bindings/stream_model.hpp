@@ -8,10 +8,18 @@
 
 #include <algorithm>
 
+#include "anystream/parallel.hpp"
 #include "bound_query.hpp"
 #include "shared_model.hpp"
 
 namespace anystream::bindings {
+
+/// Whether a model learns on several threads, with the same result.
+template <typename Model>
+inline constexpr bool kLearnsOnThreads =
+    requires(Model& model, std::span<const double> points, std::span<const std::int32_t> labels) {
+        model.learn(points, labels, 2);
+    };
 
 /// Points of one call of `learn`. A model with `reserve(points, labels, classes)` learns small batches in place, if
 /// `learns_in_place` with the same arguments allows it.
@@ -20,11 +28,15 @@ struct StreamBatch {
     std::span<const double> points;
     std::span<const std::int32_t> labels;
     std::size_t dimensions, classes;
+    int threads = 1;
 
     [[nodiscard]] std::size_t size() const noexcept { return labels.size(); }
     void check(const Model& model) const {
         require_features(model, dimensions);
         require_classes(labels, std::max(classes, model.classes()));
+    }
+    void check_records(std::size_t first, std::size_t last) const {
+        require_finite_records(points.subspan(first * dimensions, (last - first) * dimensions));
     }
     void reserve(Model& model) const
         requires requires { model.reserve(points, labels, classes); }
@@ -36,12 +48,53 @@ struct StreamBatch {
     {
         return model.learns_in_place(points, labels, classes);
     }
-    void apply(Model& model, std::size_t first, std::size_t last) const {
+    void apply(Model& model, std::size_t first, std::size_t last) const { learn(model, first, last); }
+    /// Checks records while it learns them, which reads memory once.
+    void apply_in_copy(Model& model, std::size_t first, std::size_t last) const
+        requires kLearnsOnThreads<Model>
+    {
+        constexpr std::size_t kFew = 256;  // records that are not worth waking a thread
+        if (!learn(model, first, last, last - first < kFew ? 1 : threads)) throw_infinite_record();
+    }
+    static constexpr std::size_t kCopyPortion = kLearnsOnThreads<Model> ? 2048 : 64;
+
+  private:
+    auto learn(Model& model, std::size_t first, std::size_t last, auto... n_threads) const {
         if (classes > model.classes()) model.declare_classes(classes);
-        model.learn(points.subspan(first * dimensions, (last - first) * dimensions),
-                    labels.subspan(first, last - first));
+        return model.learn(points.subspan(first * dimensions, (last - first) * dimensions),
+                           labels.subspan(first, last - first), n_threads...);
     }
 };
+
+template <typename Model>
+void bind_learn(nb::class_<SharedModel<Model>>& bound) {
+    using Handle = SharedModel<Model>;
+    const auto learn = [](Handle& h, const Matrix<double>& points, const Vector<std::int32_t>& labels,
+                          std::size_t classes, nb::dict owner, nb::dict attributes, int threads) {
+        require_equal("length of labels", labels.size(), points.shape(0));
+        const StreamBatch<Model> batch{as_span(points), as_span(labels), points.shape(1), classes, threads};
+        h.learn(batch, Announcement(owner, attributes));
+    };
+    constexpr const char* kDoc =
+        "Learn points one after another, all or none. There are `classes` classes from then on; `attributes` are "
+        "set in `owner`, the __dict__ of the classifier, together with the change.";
+    if constexpr (kLearnsOnThreads<Model>) {
+        bound.def(
+            "learn",
+            [learn](Handle& h, Matrix<double> points, Vector<std::int32_t> labels, std::size_t classes, nb::dict owner,
+                    nb::dict attributes,
+                    int threads) { learn(h, points, labels, classes, owner, attributes, thread_count(threads)); },
+            "points"_a.noconvert(), "labels"_a.noconvert(), "classes"_a, "owner"_a = nb::dict(),
+            "attributes"_a = nb::dict(), "threads"_a = 1, kDoc);
+    } else {
+        bound.def(
+            "learn",
+            [learn](Handle& h, Matrix<double> points, Vector<std::int32_t> labels, std::size_t classes, nb::dict owner,
+                    nb::dict attributes) { learn(h, points, labels, classes, owner, attributes, 1); },
+            "points"_a.noconvert(), "labels"_a.noconvert(), "classes"_a, "owner"_a = nb::dict(),
+            "attributes"_a = nb::dict(), kDoc);
+    }
+}
 
 /// The calls of a handle that learn and classify; `stream_model_making.hpp` has those that make and store it.
 template <typename Query>
@@ -50,20 +103,8 @@ auto bind_stream_model(nb::module_& m, const char* name, const char* doc) {
     using Settings = typename Query::Settings;
     using Handle = SharedModel<Model>;
     auto bound = nb::class_<Handle>(m, name, doc);
+    bind_learn(bound);
     bound
-        .def(
-            "learn",
-            [](Handle& h, Matrix<double> points, Vector<std::int32_t> labels, std::size_t classes, nb::dict owner,
-               nb::dict attributes) {
-                require_equal("length of labels", labels.size(), points.shape(0));
-                require_finite_records(as_span(points));
-                const StreamBatch<Model> batch{as_span(points), as_span(labels), points.shape(1), classes};
-                h.learn(batch, Announcement(owner, attributes));
-            },
-            "points"_a.noconvert(), "labels"_a.noconvert(), "classes"_a, "owner"_a = nb::dict(),
-            "attributes"_a = nb::dict(),
-            "Learn points one after another, all or none. There are `classes` classes from then on; `attributes` are "
-            "set in `owner`, the __dict__ of the classifier, together with the change.")
         .def(
             "snapshot", [](const Handle& h) { return std::make_unique<Handle>(h.share()); },
             "A handle on the present model, which later learning does not change; both share it until one of them "

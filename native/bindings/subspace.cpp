@@ -323,9 +323,10 @@ void bind_kernels(nb::module_& m) {
         "locust_floats",
         [](Vector<double> x, OutVector<float> out) {
             require_equal("length of out", out.size(), x.size());
-            kernels().floats(x.data(), x.size(), out.data());
+            return kernels().floats(x.data(), x.size(), out.data());
         },
-        "x"_a.noconvert(), "out"_a.noconvert(), "Values in single precision, for tests.");
+        "x"_a.noconvert(), "out"_a.noconvert(),
+        "Values in single precision; returns whether none is infinite. For tests.");
     m.def(
         "locust_codes",
         [](Vector<float> x, Matrix<float> limits, Vector<std::uint8_t> rows, OutVector<std::uint8_t> out) {

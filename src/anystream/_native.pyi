@@ -351,7 +351,7 @@ class LocustLevelsQuery:
 class LocustLevels:
     """Levels of points. Many threads may classify while one learns."""
 
-    def learn(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, owner: dict = {}, attributes: dict = {}) -> None:
+    def learn(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, owner: dict = {}, attributes: dict = {}, threads: int = 1) -> None:
         """
         Learn points one after another, all or none. There are `classes` classes from then on; `attributes` are set in `owner`, the __dict__ of the classifier, together with the change.
         """
@@ -555,8 +555,10 @@ def locust_intersect(a: Annotated[NDArray[numpy.uint64], dict(shape=(None,), ord
 def locust_ranges(column: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_ranges: int, categorical: bool) -> tuple[Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C')]]:
     """The cuts of a column and its codes, for tests."""
 
-def locust_floats(x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
-    """Values in single precision, for tests."""
+def locust_floats(x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> bool:
+    """
+    Values in single precision; returns whether none is infinite. For tests.
+    """
 
 def locust_codes(x: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], limits: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """The number of limits below each value, for tests."""

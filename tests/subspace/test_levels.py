@@ -140,3 +140,40 @@ def test_learning_by_rows_equals_learning_at_once():
     for x, c in zip(X, y, strict=True):
         by_rows.partial_fit(x[None], [c], classes=[0, 1, 2])
     assert np.array_equal(at_once.predict_proba(X), by_rows.predict_proba(X))
+
+
+def state_of(model):
+    return {name: values.tobytes() for name, values in model.model_.arrays().items()}
+
+
+@settings(max_examples=10)
+@given(
+    seed=st.integers(0, 10_000),
+    n=st.integers(300, 6000),
+    delay=st.sampled_from([0, 100, 1000, 5000]),
+    stride=st.sampled_from([2, 3, 4]),
+    n_levels=st.integers(1, 5),
+)
+def test_levels_that_learn_side_by_side_equal_those_that_learn_in_small_batches(seed, n, delay, stride, n_levels):
+    X, y = stream(seed, n, 5, 3, missing=0.02)
+    parameters = {"level_size": 64, "label_delay": delay, "stride": stride, "n_levels": n_levels, "calibrate": False}
+    in_small_batches = LocustClassifier(n_jobs=1, **parameters)
+    for first in range(0, n, 37):
+        in_small_batches.partial_fit(X[first : first + 37], y[first : first + 37], classes=[0, 1, 2])
+    for n_jobs in (1, 2):
+        model = LocustClassifier(n_jobs=n_jobs, **parameters).partial_fit(X, y, classes=[0, 1, 2])
+        assert state_of(model) == state_of(in_small_batches)
+        assert np.array_equal(model.predict_proba(X[:20]), in_small_batches.predict_proba(X[:20]))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n", [3, 6000])
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_an_infinite_value_changes_nothing(n_jobs, n, value):
+    X, y = stream(5, 6000, 5, 3)
+    model = LocustClassifier(n_jobs=n_jobs, calibrate=False).partial_fit(X, y, classes=[0, 1, 2])
+    before = state_of(model)
+    X[n - 1, 4] = value
+    with pytest.raises(ValueError, match="infinite value"):
+        model.model_.learn(X[:n], y[:n].astype(np.int32), 3, threads=n_jobs)
+    assert state_of(model) == before

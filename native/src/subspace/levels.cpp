@@ -1,6 +1,8 @@
 #include "anystream/subspace/levels.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -9,6 +11,7 @@
 
 #include "anystream/damaged_model.hpp"
 #include "anystream/growth.hpp"
+#include "anystream/parallel.hpp"
 #include "anystream/portable_math.hpp"
 #include "anystream/subspace/cut_arrays.hpp"
 
@@ -97,12 +100,22 @@ std::uint64_t Levels::lot(std::int64_t seen) const noexcept {
     return mix(settings_.seed + kGolden * static_cast<std::uint64_t>(seen + 1));
 }
 
+std::size_t Levels::levels_taking(std::uint64_t lot) const noexcept {
+    const std::size_t stride = settings_.stride;
+    if (std::has_single_bit(stride)) {
+        const int zeros = lot == 0 ? 64 : std::countr_zero(lot);
+        return std::min(levels_.size(), 1 + static_cast<std::size_t>(zeros / std::countr_zero(stride)));
+    }
+    std::size_t taking = 1;
+    for (; taking < levels_.size() && lot % stride == 0; lot /= stride) ++taking;
+    return taking;
+}
+
 std::array<std::size_t, kMaxLevels> Levels::max_taken(std::size_t points, std::size_t classes) const noexcept {
     std::array<std::size_t, kMaxLevels> taken{};
     for (std::size_t i = 0; i < points; ++i) {
-        std::uint64_t rest = lot(seen_ + static_cast<std::int64_t>(i));
-        for (std::size_t l = 1; l < levels_.size() && rest % settings_.stride == 0; ++l, rest /= settings_.stride)
-            ++taken[l];
+        const std::size_t taking = levels_taking(lot(seen_ + static_cast<std::int64_t>(i)));
+        for (std::size_t l = 1; l < taking; ++l) ++taken[l];
     }
     taken[0] = points;
     for (std::size_t l = 1; l < levels_.size(); ++l)
@@ -127,93 +140,141 @@ bool Levels::learns_in_place(std::span<const double> values, std::span<const std
 void Levels::reserve(std::span<const double>, std::span<const std::int32_t> labels, std::size_t classes) {
     classes = std::max(classes, classes_);
     static_cast<void>(levels_that_fit(dimensions_, classes));
-    rows_.resize(kRowsTogether * round_up(dimensions_, kLimitBlock));
     reserve_doubling(class_seen_, classes);
     const std::size_t distinct = count_distinct(labels);
     const auto taken = max_taken(labels.size(), classes);
     for (std::size_t l = 0; l < levels_.size(); ++l) levels_[l].reserve(taken[l], distinct, classes);
     for (Level& level : judged_) level.reserve(0, 0, classes);
     loss_.resize(levels_.size());
-    view_.reserve(levels_[0]);
-    sampler_.reserve(levels_[0]);
-    vote_.reserve(classes, settings_.level_size);
+    work_.row.resize(round_up(dimensions_, kLimitBlock));
+    work_.view.reserve(levels_[0]);
+    work_.sampler.reserve(levels_[0]);
+    work_.vote.reserve(classes, settings_.level_size);
 }
 
-void Levels::learn(std::span<const double> values, std::span<const std::int32_t> labels) {
-    const std::size_t stride = round_up(dimensions_, kLimitBlock);
-    rows_.resize(kRowsTogether * stride);
-    PendingPoints pending;
-    for (std::size_t first = 0; first < labels.size(); first += kRowsTogether) {
-        const std::size_t last = std::min(first + kRowsTogether, labels.size());
-        const std::size_t after = std::min(last + kRowsTogether, labels.size());
-        for (std::size_t i = first; i < last; ++i)
-            to_floats(values.data() + i * dimensions_, dimensions_, rows_.data() + (i - first) * stride);
-        constexpr std::size_t kLine = 64 / sizeof(double);
-        for (std::size_t at = last * dimensions_; at < after * dimensions_; at += kLine)
-            __builtin_prefetch(values.data() + at);
-        for (std::size_t i = first; i < last; ++i) learn_one(rows_.data() + (i - first) * stride, labels[i], pending);
-    }
-    levels_[0].settle(pending);
-    weigh();
-}
-
-void Levels::learn_one(const float* x, std::int32_t point_class, PendingPoints& pending) {
-    if (settings_.label_delay > 0 && seen_ % settings_.label_delay == 0) {
-        levels_[0].settle(pending);
-        copy_levels();
-    }
-    // At random, not in turn: classes that arrive in a cycle would never be learned by some levels.
-    std::uint64_t lot = this->lot(seen_);
-    if ((lot >> kJudgeBits) == 0) {
-        levels_[0].settle(pending);
-        judge(x, point_class);
-    }
-    bool taken = true;
-    for (std::size_t l = 0; l < levels_.size(); ++l) {
-        if (l > 0 && taken) taken = lot % settings_.stride == 0, lot /= settings_.stride;
-        if (!taken && !levels_[l].wants(point_class)) continue;
-        levels_[l].insert(x, point_class, seen_, shares(l), l == 0 ? &pending : nullptr);
-    }
-    ++class_seen_[static_cast<std::size_t>(point_class)];
-    ++seen_;
-}
-
-void Levels::copy_levels() {
-    if (copied_at_ == kNever) {
-        judged_ = levels_;
-    } else {
-        for (std::size_t l = 0; l < levels_.size(); ++l) judged_[l].follow(levels_[l], copied_at_);
-    }
-    copied_at_ = seen_;
-}
-
-void Levels::judge(const float* x, std::int32_t point_class) {
-    const auto& levels = settings_.label_delay > 0 ? judged_ : levels_;
-    const std::uint64_t seed = record_seed(settings_.seed, x, dimensions_);
-    const double max_loss = -portable_log(kMinProbability);
-    loss_.assign(levels.size(), max_loss);
-    double lowest = max_loss, highest = 0.0;
-    for (std::size_t l = 0; l < levels.size(); ++l) {
-        const Level& level = levels[l];
-        if (level.size() == 0) continue;
-        view_.look(level, x);
-        double right = 0.0, all = 0.0;
-        for (std::uint64_t s = 0; s < kJudgeSamples; ++s) {
-            Generator random(seed, s);
-            vote_.clear(classes_);
-            sampler_.sample(level, view_, rule_, random, vote_);
-            for (const std::int32_t c : vote_.touched) all += vote_.value[static_cast<std::size_t>(c)];
-            all += vote_.prior;
-            const auto c = static_cast<std::size_t>(point_class);
-            right += vote_.value[c] + vote_.prior * level.prior(c);
+bool Levels::learn(std::span<const double> values, std::span<const std::int32_t> labels, int threads) {
+    loss_.resize(levels_.size());
+    Block block;
+    bool finite = true;
+    for (std::size_t first = 0; first < labels.size(); first += block.size) {
+        block.values = values.data() + first * dimensions_;
+        block.labels = labels.data() + first;
+        fill(block, labels.size() - first);
+        if (threads > 1) {
+            finite &= learn_on_threads(block, threads);
+        } else {
+            for (std::size_t l = 0; l < levels_.size(); ++l) finite &= learn_block(l, block, work_, class_seen_);
         }
-        loss_[l] = -portable_log(std::max(right / all, kMinProbability));
+        add_losses(block);
+        for (std::size_t i = 0; i < block.size; ++i) ++class_seen_[static_cast<std::size_t>(block.labels[i])];
+        const std::int64_t end = seen_ + static_cast<std::int64_t>(block.size);
+        for (std::int64_t copied = next_copy(seen_); copied < end; copied += settings_.label_delay) copied_at_ = copied;
+        seen_ = end;
     }
-    for (const double each : loss_) lowest = std::min(lowest, each), highest = std::max(highest, each);
-    // Old losses fade only as far as the levels disagree: a long run of one class carries no information.
-    const double disagreement = std::min(1.0, (highest - lowest) / (0.5 * max_loss));
-    const double keep = portable_exp(disagreement * portable_log(kForget));
-    for (std::size_t l = 0; l < levels.size(); ++l) regret_[l] = regret_[l] * keep + loss_[l];
+    weigh();
+    return finite;
+}
+
+bool Levels::learn_on_threads(const Block& block, int threads) {
+    std::atomic<bool> finite = true;
+    parallel_for(levels_.size(), 1, threads, [&](std::size_t l, std::size_t) {
+        Workspace work;
+        std::vector<std::int64_t> class_seen = class_seen_;
+        if (!learn_block(l, block, work, class_seen)) finite = false;
+    });
+    return finite;
+}
+
+void Levels::fill(Block& block, std::size_t points) const noexcept {
+    block.judged = block.size = 0;
+    for (std::size_t i = 0; i < std::min(points, kMaxBlock) && block.judged < kMaxJudged; ++i, ++block.size) {
+        // At random, not in turn: classes that arrive in a cycle would never be learned by some levels.
+        const std::uint64_t lot = this->lot(seen_ + static_cast<std::int64_t>(i));
+        block.is_judged[i] = (lot >> kJudgeBits) == 0;
+        block.judged += block.is_judged[i];
+        block.levels[i] = static_cast<std::uint8_t>(levels_taking(lot));
+    }
+}
+
+std::int64_t Levels::next_copy(std::int64_t seen) const noexcept {
+    const std::int64_t delay = settings_.label_delay;
+    return delay == 0 ? std::numeric_limits<std::int64_t>::max() : (seen + delay - 1) / delay * delay;
+}
+
+bool Levels::learn_block(std::size_t l, const Block& block, Workspace& work, std::span<std::int64_t> class_seen) {
+    constexpr std::size_t kAhead = 8, kLine = 64 / sizeof(double);  // rows that are read early; values in a cache line
+    const bool is_first = l == 0;
+    const std::int64_t delay = settings_.label_delay;
+    Level& level = levels_[l];
+    work.row.resize(round_up(dimensions_, kLimitBlock));
+    float* const x = work.row.data();
+    PendingPoints pending;  // of the first level, which takes every point
+    std::size_t judged = 0;
+    bool finite = true;
+    std::int64_t copied_at = copied_at_, copy_at = next_copy(seen_);
+    for (std::size_t i = 0; i < block.size; ++i) {
+        const std::int64_t seen = seen_ + static_cast<std::int64_t>(i);
+        const std::int32_t point_class = block.labels[i];
+        if (i + kAhead < block.size && block.levels[i + kAhead] > l) {
+            const double* const row = block.values + (i + kAhead) * dimensions_;
+            for (std::size_t j = 0; j < dimensions_; j += kLine) __builtin_prefetch(row + j);
+        }
+        if (seen == copy_at) {
+            level.settle(pending);
+            if (copied_at == kNever) {
+                judged_[l] = level;
+            } else {
+                judged_[l].follow(level, copied_at);
+            }
+            copied_at = seen;
+            copy_at += delay;
+        }
+        const bool taken = block.levels[i] > l || level.wants(point_class);
+        if (taken || block.is_judged[i]) finite &= to_floats(block.values + i * dimensions_, dimensions_, x);
+        if (block.is_judged[i]) {
+            if (delay == 0) level.settle(pending);
+            loss_[l][judged++] = judge(l, x, point_class, work);
+        }
+        if (taken) {
+            const StreamShares shares = is_first ? StreamShares{} : StreamShares{class_seen, seen};
+            level.insert(x, point_class, seen, shares, is_first ? &pending : nullptr);
+        }
+        if (!is_first) ++class_seen[static_cast<std::size_t>(point_class)];
+    }
+    level.settle(pending);
+    for (std::size_t i = 0; i < block.size && !is_first; ++i) --class_seen[static_cast<std::size_t>(block.labels[i])];
+    return finite;
+}
+
+double Levels::judge(std::size_t l, const float* x, std::int32_t point_class, Workspace& work) const {
+    const Level& level = settings_.label_delay > 0 ? judged_[l] : levels_[l];
+    if (level.size() == 0) return -portable_log(kMinProbability);
+    const std::uint64_t seed = record_seed(settings_.seed, x, dimensions_);
+    const auto c = static_cast<std::size_t>(point_class);
+    Vote& vote = work.vote;
+    work.view.look(level, x);
+    double right = 0.0, all = 0.0;
+    for (std::uint64_t s = 0; s < kJudgeSamples; ++s) {
+        Generator random(seed, s);
+        vote.clear(classes_);
+        work.sampler.sample(level, work.view, rule_, random, vote);
+        for (const std::int32_t touched : vote.touched) all += vote.value[static_cast<std::size_t>(touched)];
+        all += vote.prior;
+        right += vote.value[c] + vote.prior * level.prior(c);
+    }
+    return -portable_log(std::max(right / all, kMinProbability));
+}
+
+void Levels::add_losses(const Block& block) {
+    const double max_loss = -portable_log(kMinProbability);
+    for (std::size_t i = 0; i < block.judged; ++i) {
+        double lowest = max_loss, highest = 0.0;
+        for (const auto& loss : loss_) lowest = std::min(lowest, loss[i]), highest = std::max(highest, loss[i]);
+        // Old losses fade only as far as the levels disagree: a long run of one class carries no information.
+        const double disagreement = std::min(1.0, (highest - lowest) / (0.5 * max_loss));
+        const double keep = portable_exp(disagreement * portable_log(kForget));
+        for (std::size_t l = 0; l < levels_.size(); ++l) regret_[l] = regret_[l] * keep + loss_[l][i];
+    }
 }
 
 void Levels::weigh() {
@@ -365,8 +426,8 @@ std::size_t Levels::bytes_beside_levels() const noexcept {
 }
 
 std::size_t Levels::own_bytes() const noexcept {
-    std::size_t bytes =
-        bytes_beside_levels() + class_seen_.capacity() * sizeof(std::int64_t) + vote_.value.capacity() * sizeof(double);
+    std::size_t bytes = bytes_beside_levels() + class_seen_.capacity() * sizeof(std::int64_t) +
+                        work_.vote.value.capacity() * sizeof(double);
     for (const Level& level : levels_) bytes += sizeof(Level) + level.own_bytes();
     for (const Level& level : judged_) bytes += sizeof(Level) + level.own_bytes();
     return bytes;

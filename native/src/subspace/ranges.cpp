@@ -109,10 +109,10 @@ std::vector<float> choose_categories(std::span<const std::uint32_t> sorted, std:
 
 }  // namespace
 
-void to_floats(const double* x, std::size_t dimensions, float* out) noexcept {
-    kernels().floats(x, dimensions, out);
+bool to_floats(const double* x, std::size_t dimensions, float* out) noexcept {
     for (std::size_t j = dimensions; j < round_up(dimensions, kLimitBlock); ++j)
         out[j] = std::numeric_limits<float>::quiet_NaN();
+    return kernels().floats(x, dimensions, out);
 }
 
 Ranges::Ranges(std::size_t dimensions, std::size_t max_ranges, std::vector<std::uint32_t> categorical)

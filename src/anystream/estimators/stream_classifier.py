@@ -61,6 +61,10 @@ class StreamClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier, abs
         `planned_steps` is the number of steps that each record gets at most; None if it is not known.
         """
 
+    def learning_options(self) -> dict[str, Any]:
+        """Return what the native model's `learn` takes beside records and classes."""
+        return {}
+
     def check_columns(self) -> None:
         """Raise ValueError if a parameter names columns that the table does not have."""
 
@@ -114,12 +118,13 @@ class StreamClassifier(MergeableMixin, SaveableMixin, IncrementalClassifier, abs
     def learn_records(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Learn points in the native model."""
         self.check_points(records)
-        self.model_.learn(records, numbers, n_classes)
+        self.model_.learn(records, numbers, n_classes, **self.learning_options())
 
     def learn_batch(self, records: NDArray[np.float64], numbers: NDArray[np.int32], classes: NDArray[Any]) -> None:
         """Learn points in the native model, which sets `classes_` together with its own change."""
         self.check_points(records)
-        self.model_.learn(records, numbers, len(classes), self.__dict__, new_classes(self, classes))
+        changes = new_classes(self, classes)
+        self.model_.learn(records, numbers, len(classes), self.__dict__, changes, **self.learning_options())
 
     def add_features(self, n_features: int) -> None:
         """Add features to a copy of the native model."""

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar
 
 from anystream import _native
-from anystream.estimators.parameters import check_float, check_int
+from anystream.estimators.parameters import check_float, check_int, resolve_threads
 from anystream.subspace.arrays import LEVEL_ARRAYS
 from anystream.subspace.block_locust import BlockLocustClassifier
 from anystream.subspace.locust_base import LocustBase, error_rate
@@ -174,6 +174,10 @@ class LocustClassifier(LocustBase):
             seed=self.seed_,
             categorical=self.categorical_columns(),
         )
+
+    def learning_options(self) -> dict[str, Any]:
+        """Return the number of threads, on which levels learn side by side."""
+        return {"threads": resolve_threads(self.n_jobs)}
 
     def query_settings(self, planned_steps: int | None = None) -> Any:
         """Return the native settings for queries."""

@@ -79,8 +79,9 @@ struct Kernels {
     /// Whether a value is known and differs from the expected one. An expected NaN differs from every value, an
     /// expected -inf from none. size is a multiple of kLimitBlock.
     bool (*differs)(const float* x, const float* expected, std::size_t size);
-    /// out[j] = x[j] as a float: beyond its range the largest one, and one zero only. NaN stays.
-    void (*floats)(const double* x, std::size_t size, float* out);
+    /// out[j] = x[j] as a float: beyond its range the largest one, and one zero only. NaN stays. False if one is
+    /// infinite.
+    bool (*floats)(const double* x, std::size_t size, float* out);
     /// The smallest and the largest value of each column of (rows, columns), those before included. NaN is left out.
     void (*extremes)(const float* values, std::size_t rows, std::size_t columns, float* lowest, float* highest);
     /// inner[j] != 0 if column j has a value strictly between its lowest and its highest one.

@@ -62,8 +62,10 @@ class Levels {
     /// Allocates what declaring the classes and learning the points can need; if this throws, nothing has changed that
     /// can be observed.
     void reserve(std::span<const double> values, std::span<const std::int32_t> labels, std::size_t classes);
-    /// Points one after another; labels are below classes().
-    void learn(std::span<const double> values, std::span<const std::int32_t> labels);
+    /// Points one after another; labels are below classes(). On more than one thread levels learn side by side, with
+    /// the same result: then it may throw what the signal check throws, and leaves the model undefined. False if a
+    /// value is infinite.
+    bool learn(std::span<const double> values, std::span<const std::int32_t> labels, int threads = 1);
     void declare_classes(std::size_t classes);
     void add_features(std::size_t dimensions, std::vector<std::uint32_t> categorical);
     /// One model of all parts: each level holds the youngest points of the parts' levels, by their age in their part.
@@ -108,7 +110,24 @@ class Levels {
     static constexpr double kEvenShare = 0.1;        // of the weight is spread evenly
     static constexpr double kMinProbability = 0.05;  // used in a loss
     static constexpr std::int64_t kNever = -1;
-    static constexpr std::size_t kRowsTogether = 8;  // that are converted before the first of them is learned
+    static constexpr std::size_t kMaxBlock = 2048;  // points that a level learns before the next level does
+    static constexpr std::size_t kMaxJudged = 64;   // of them are judged
+
+    /// Points that all levels learn before the next ones.
+    struct Block {
+        const double* values = nullptr;
+        const std::int32_t* labels = nullptr;
+        std::size_t size = 0, judged = 0;
+        std::uint8_t levels[kMaxBlock];  // so many levels take the point by its lot
+        bool is_judged[kMaxBlock];
+    };
+    /// Memory for learning in one level.
+    struct Workspace {
+        LevelSampler sampler;
+        LevelView view;
+        Vote vote;
+        std::vector<float> row;
+    };
 
     [[nodiscard]] LevelShape shape() const;
     /// The shares of the classes in level l. In the first level, the most recent points, classes have none.
@@ -118,15 +137,25 @@ class Levels {
     [[nodiscard]] VoteRule make_rule() const;
     [[nodiscard]] std::size_t bytes_beside_levels() const noexcept;
     void drop_levels(std::size_t max_levels);
-    /// Brings the levels that are judged up to date.
-    void copy_levels();
-    /// `pending` are points of the first level, which takes every point.
-    void learn_one(const float* x, std::int32_t point_class, PendingPoints& pending);
+    /// The next points, of at most `points`.
+    void fill(Block& block, std::size_t points) const noexcept;
+    /// Learns a block in level l. `class_seen` is class_seen_, or a copy of it; it is the same afterwards. False if a
+    /// value is infinite; the first level looks at all.
+    bool learn_block(std::size_t l, const Block& block, Workspace& work, std::span<std::int64_t> class_seen);
+    /// The same in every level, side by side.
+    bool learn_on_threads(const Block& block, int threads);
     [[nodiscard]] std::size_t levels_that_fit(std::size_t dimensions, std::size_t classes) const;
     [[nodiscard]] std::uint64_t lot(std::int64_t seen) const noexcept;
+    /// How many levels take the point of a lot: one in stride^l points goes to level l.
+    [[nodiscard]] std::size_t levels_taking(std::uint64_t lot) const noexcept;
     /// The largest number of these points that each level takes.
     [[nodiscard]] std::array<std::size_t, kMaxLevels> max_taken(std::size_t points, std::size_t classes) const noexcept;
-    void judge(const float* x, std::int32_t point_class);
+    /// The loss of level l for a point.
+    [[nodiscard]] double judge(std::size_t l, const float* x, std::int32_t point_class, Workspace& work) const;
+    /// Adds the losses of a block to regret_.
+    void add_losses(const Block& block);
+    /// The first number of points seen, from `seen` on, at which levels are copied.
+    [[nodiscard]] std::int64_t next_copy(std::int64_t seen) const noexcept;
     void weigh();
 
     LevelsSettings settings_;
@@ -142,11 +171,8 @@ class Levels {
     std::vector<double> weight_, share_;
     std::int32_t only_class_ = -1;
 
-    LevelSampler sampler_;  // of judge
-    LevelView view_;
-    Vote vote_;
-    std::vector<double> loss_;  // (levels,)
-    std::vector<float> rows_;   // of learn
+    std::vector<std::array<double, kMaxJudged>> loss_;  // (levels,) of the points of a block that are judged
+    Workspace work_;                                    // of learning on one thread
 };
 
 }  // namespace anystream::subspace

@@ -20,8 +20,9 @@ inline constexpr std::size_t kMaxRanges = 254;  // codes are bytes, and one of t
     return (size + block - 1) / block * block;
 }
 
-/// A row as floats, padded with NaN to a multiple of kLimitBlock. `out` must have that length.
-void to_floats(const double* x, std::size_t dimensions, float* out) noexcept;
+/// A row as floats, padded with NaN to a multiple of kLimitBlock. `out` must have that length. False if a value is
+/// infinite.
+bool to_floats(const double* x, std::size_t dimensions, float* out) noexcept;
 
 /// The average distance of two unrelated values among n ranges, rounded: the distance of two different categories.
 [[nodiscard]] constexpr std::uint8_t unrelated_ranges(std::size_t n) noexcept {
