@@ -17,7 +17,10 @@ SHAPED_WITHOUT_BANDWIDTH = ("em_top_down", "hilbert", "z_curve", "str")
 """Constructions whose trees are the same whatever the bandwidth."""
 
 MARGIN_ITERATIONS = 30
-"""Maximum number of iterations of margin maximisation."""
+"""Maximum number of iterations of margin maximisation in the upper levels."""
+
+ROOT_MODEL_ITERATIONS = 20
+"""Maximum number of iterations of training the root model: more of them do not classify other records better."""
 
 _ROOT_MODEL_WORK = 300_000_000  # approximate number of products per evaluation of the root model's objective
 _MAX_ROOT_MODEL_BYTES = 2**31
@@ -50,7 +53,7 @@ def build_forest(
     threads : int, default=0
         Threads; 0 means one per core. The forest does not depend on it.
     margin_iterations : int, default=30
-        Maximum number of iterations of margin maximisation.
+        Maximum number of iterations of margin maximisation; the root model gets `ROOT_MODEL_ITERATIONS` at most.
     placed : Counter, optional
         Counts the points that have their place in a tree.
     stop : StopToken, optional
@@ -71,7 +74,8 @@ def build_forest(
     if recipe.margin_levels > 0:
         maximise_margin(recipe, forest, threads=threads, margin_iterations=margin_iterations, stop=stop)
     if recipe.root_weight is not None:
-        train_root_model(recipe, forest, threads=threads, margin_iterations=margin_iterations, stop=stop)
+        iterations = min(margin_iterations, ROOT_MODEL_ITERATIONS)
+        train_root_model(recipe, forest, threads=threads, iterations=iterations, stop=stop)
     return forest
 
 
@@ -123,7 +127,7 @@ def build_with_progress(
     if recipe.root_weight is not None:
         run_with_progress(
             lambda done, stop: train_root_model(recipe, forest, threads=threads, done=done, stop=stop),
-            total=MARGIN_ITERATIONS + 1,
+            total=ROOT_MODEL_ITERATIONS + 1,
             description="training the root model",
         )
     return forest
@@ -159,7 +163,7 @@ def train_root_model(
     forest: BayesForest,
     *,
     threads: int = 0,
-    margin_iterations: int = MARGIN_ITERATIONS,
+    iterations: int = ROOT_MODEL_ITERATIONS,
     done: Counter | None = None,
     stop: StopToken | None = None,
 ) -> None:
@@ -169,7 +173,7 @@ def train_root_model(
         recipe.margin_kappa,
         recipe.margin_lambda,
         max_records=max_records,
-        iterations=margin_iterations,
+        iterations=iterations,
         seed=recipe.seed,
         threads=threads,
         stop=stop,

@@ -434,7 +434,7 @@ class _Trial:
                 recipe,
                 forest,
                 threads=self._threads,
-                margin_iterations=_MARGIN_ITERATIONS,
+                iterations=_MARGIN_ITERATIONS,
                 done=done,
                 stop=self._stop,
             )
