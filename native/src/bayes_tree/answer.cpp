@@ -30,7 +30,7 @@ class Turns {
     static constexpr std::size_t kQueries = 4;
 
     /// Advances queries to `goal` steps each, kQueries of them in turns: while one computes, the next nodes of the
-    /// others come from memory.
+    /// others come from memory. Each fetches that of the one before it.
     void advance(std::span<Query> queries, const Forest& forest, std::int64_t goal, StopWatch* watch) {
         for (std::size_t first = 0; first < queries.size(); first += kQueries)
             advance_few(queries.subspan(first, std::min(kQueries, queries.size() - first)), forest, goal, watch);
@@ -38,11 +38,12 @@ class Turns {
 
   private:
     void advance_few(std::span<Query> queries, const Forest& forest, std::int64_t goal, StopWatch* watch) {
+        NodeAhead ahead{};
         for (std::int64_t taken = 1; taken > 0;) {
             taken = 0;
             for (Query& query : queries) {
-                if (query.steps() >= goal || (watch != nullptr && watch->due()) || !query.step(forest)) continue;
-                query.prefetch_next(forest);
+                if (query.steps() >= goal || (watch != nullptr && watch->due()) || !query.step(forest, ahead)) continue;
+                ahead = query.steps() < goal ? query.look_ahead(forest) : NodeAhead{};
                 ++taken;
             }
             steady_.add(taken);

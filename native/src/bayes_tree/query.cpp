@@ -63,6 +63,7 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const Tree
     look_state_ = Look::none;
     x_.resize(forest.dimensions());
     missing_ = forest.standardise(record.x.data(), x_.data());
+    ahead_ = {x_.data(), 0, x_.data()};
     project(forest, record);
     if (state_.size() < classes_) state_.resize(classes_);
     begin_turns();
@@ -150,7 +151,7 @@ void Query::evaluate(const Forest& forest, const NodeView& node, std::size_t poi
         return;
     }
     kernels().own_densities(x_.data(), {node.mean, node.precision, node.log2_norm, node.log2_count, node.lanes}, d,
-                            log2_density_.data() + first, log2_value_.data() + first);
+                            ahead_, log2_density_.data() + first, log2_value_.data() + first);
     if (node.covariant) evaluate_covariances(forest, node, first);
 }
 
@@ -396,7 +397,7 @@ bool Query::add_leaf(const Forest& forest, std::size_t c, const NodeView& node) 
         found = kernels().sum_powers(log2_value_.data(), origin, node.entries);
     } else {
         found = kernels().leaf_sum(x_.data(), node.mean, forest.kernel_precision(c), forest.kernel_log2_norm(c),
-                                   x_.size(), node.lanes, node.entries, origin, log2_value_.data());
+                                   x_.size(), node.lanes, node.entries, origin, ahead_, log2_value_.data());
     }
     state.kernel_log2.insert(state.kernel_log2.end(), log2_value_.data(), log2_value_.data() + node.entries);
     state.sum += found.sum;
@@ -483,40 +484,41 @@ std::size_t Query::choose_among_many(std::size_t count) {
     return chosen;
 }
 
-/// Fetches the node that the next turn refines.
-void Query::prefetch_turn(const Forest& forest) const noexcept {
-    if (turns_.empty()) return;
+/// The node that the next turn refines, if that is known; fetches what `take` needs.
+NodeAhead Query::next_turn(const Forest& forest) const noexcept {
+    if (turns_.empty()) return {};
     const Frontier& next = state_[static_cast<std::size_t>(turns_.back())].frontier;
-    if (next.empty()) return;
+    if (next.empty()) return {};
     next.prefetch();
-    forest.prefetch(static_cast<std::size_t>(next.next_node()));
+    return forest.ahead(static_cast<std::size_t>(next.next_node()));
 }
 
 /// The class whose turn it is.
-std::size_t Query::next_class(const Forest& forest) {
+std::size_t Query::next_class() {
     while (!turns_.empty() && state_[static_cast<std::size_t>(turns_.back())].frontier.empty()) turns_.pop_back();
     if (turns_.empty()) choose_classes();
     if (turns_.empty()) return classes_;
     const auto c = static_cast<std::size_t>(turns_.back());
     turns_.pop_back();
-    prefetch_turn(forest);
     return c;
 }
 
-void Query::prefetch_next(const Forest& forest) {
-    if (!turns_.empty() || !roots_read_ || settings_.certify) return;
-    choose_classes();
-    prefetch_turn(forest);
+NodeAhead Query::look_ahead(const Forest& forest) {
+    if (!roots_read_ || settings_.certify) return {};
+    if (turns_.empty()) choose_classes();
+    return next_turn(forest);
 }
 
-bool Query::step(const Forest& forest) {
+bool Query::step(const Forest& forest, const NodeAhead& ahead) {
     if (looking()) {
         look_state_ = Look::past;
         return true;
     }
     if (certified()) return false;
     read_roots(forest);
-    const std::size_t c = settings_.certify ? widest_class() : next_class(forest);
+    const std::size_t c = settings_.certify ? widest_class() : next_class();
+    ahead_ = ahead.at != nullptr ? ahead : next_turn(forest);
+    if (ahead_.at == nullptr) ahead_ = {x_.data(), 0, x_.data()};
     if (c == classes_) throw DamagedModel("its densities are not numbers");
     if (++steps_ > static_cast<std::int64_t>(forest.nodes())) throw DamagedModel("its tree has a cycle");
     replace(forest, c, state_[c].frontier.take());
@@ -544,7 +546,10 @@ void Query::replace(const Forest& forest, std::size_t c, const Frontier::Entry& 
     }
     state.peak = std::max(state.peak, state.sum);
     if (!valid || !(state.sum > kCancelled * state.peak)) rebase(state);
-    if (state.frontier.empty()) --open_classes_;
+    if (state.frontier.empty())
+        --open_classes_;
+    else
+        forest.prefetch_head(static_cast<std::size_t>(state.frontier.next_node()));
     if (settings_.certify) {
         if (certificate_.worn(c)) add_up_bounds(forest, c);
         decided_ = certificate_.decided();

@@ -42,6 +42,7 @@
 #include <vector>
 
 #include "anystream/bayes_tree/covariance_table.hpp"
+#include "anystream/bayes_tree/kernels.hpp"
 #include "anystream/bayes_tree/margin.hpp"
 #include "anystream/bayes_tree/rtree.hpp"
 #include "anystream/bayes_tree/tree_shape.hpp"
@@ -120,8 +121,10 @@ class NodeHead {
     [[nodiscard]] std::uint64_t packed() const noexcept { return packed_; }
     /// The number of floats of the node.
     [[nodiscard]] std::size_t floats(std::size_t dimensions) const noexcept {
-        return lanes() * (leaf() ? dimensions + 1 : 2 * dimensions + 3);
+        return lanes() * (parts() * (dimensions + 2) - 1);
     }
+    /// Numbers of a lane in a dimension: the mean, and in an inner node the precision.
+    [[nodiscard]] std::size_t parts() const noexcept { return 2 - (packed_ >> 56 & 1); }
 
   private:
     std::uint64_t packed_ = 0;
@@ -188,12 +191,13 @@ class Forest {
         return kernel_precision_.data() + kernel_row(c) * dimensions_;
     }
     [[nodiscard]] float kernel_log2_norm(std::size_t c) const noexcept { return kernel_log2_norm_[kernel_row(c)]; }
-    /// Fetches a node into the second level of the cache, which takes more lines at a time than the first.
-    void prefetch(std::size_t node) const noexcept {
+    /// Fetches what `ahead` reads.
+    void prefetch_head(std::size_t node) const noexcept { __builtin_prefetch(head_.data() + node); }
+    /// A node to be fetched. Without a branch on its form, which nobody could predict.
+    [[nodiscard]] NodeAhead ahead(std::size_t node) const noexcept {
         const NodeHead head(head_[node]);
         const float* const at = blob_.data() + head.offset();
-        const std::size_t floats = head.floats(dimensions_);
-        for (std::size_t i = 0; i < floats; i += 16) __builtin_prefetch(at + i, 0, 2);
+        return {at, head.lanes() * head.parts(), at + head.floats(dimensions_) - 1};
     }
 
     [[nodiscard]] std::size_t node_class(std::size_t i) const noexcept {

@@ -24,6 +24,14 @@ struct NodeLanes {
     std::size_t lanes;
 };
 
+/// A node that a later step reads. It is fetched row by row, beside the rows of the node that is evaluated: fetched at
+/// once, its lines fill the buffers of the cache, and the loads behind them wait. Nothing is read here.
+struct NodeAhead {
+    const float* at;
+    std::size_t row;    // floats of a dimension
+    const float* last;  // float of the node
+};
+
 /// Moments of the records below a node: the box of their centres, their mean and the sum of squared deviations.
 struct Cloud {
     const float *low, *high;
@@ -96,8 +104,8 @@ inline constexpr std::size_t kFewClasses = 32;
 struct Kernels {
     /// log2_density[l] = log2_norm[l] - kHalfLog2E * sum_j ((x[j] - mean[j, l]) * precision[j, l])^2, at least
     /// kMinLog2, and log2_value[l] = log2_density[l] + log2_count[l]. Of four lanes eight are written, as below.
-    void (*own_densities)(const float* x, const NodeLanes& node, std::size_t dimensions, float* log2_density,
-                          float* log2_value);
+    void (*own_densities)(const float* x, const NodeLanes& node, std::size_t dimensions, const NodeAhead& ahead,
+                          float* log2_density, float* log2_value);
     /// The same log2 densities for kernels of one class, which share deviations and norm. Of four lanes eight are
     /// written: the other four have no meaning.
     void (*shared_densities)(const float* x, const float* mean, const float* precision, float log2_norm,
@@ -114,7 +122,8 @@ struct Kernels {
     LaneSum (*sum_powers)(const float* log2_value, float origin, std::size_t count);
     /// `shared_densities` of a leaf with `count` records, and the sum of their powers of two.
     LaneSum (*leaf_sum)(const float* x, const float* mean, const float* precision, float log2_norm,
-                        std::size_t dimensions, std::size_t lanes, std::size_t count, float origin, float* out);
+                        std::size_t dimensions, std::size_t lanes, std::size_t count, float origin,
+                        const NodeAhead& ahead, float* out);
     /// Writes the group of those children that are nodes, and returns the sum of all children.
     LaneSum (*fill_group)(const ChildLanes& children, EntryGroup& out);
     /// Removes the key of a lane (8: of none), and returns the lane of the highest key that is left; among equal ones

@@ -74,10 +74,11 @@ class Query {
     void read_roots(const Forest& forest);
 
     /// One refinement: the entry of highest priority, of the class whose turn it is, is replaced by its children. False
-    /// if there is nothing left to refine, or the label is certified.
-    bool step(const Forest& forest);
-    /// Fetches the node of the next step, if no step did so before. Useful if something else is done in between.
-    void prefetch_next(const Forest& forest);
+    /// if there is nothing left to refine, or the label is certified. Meanwhile `ahead` is fetched, if there is one,
+    /// else the node of the next turn.
+    bool step(const Forest& forest, const NodeAhead& ahead = {});
+    /// The node of the next step, to be fetched by the step of another query; none if that is not known.
+    [[nodiscard]] NodeAhead look_ahead(const Forest& forest);
 
     std::int64_t advance(const Forest& forest, std::int64_t steps, StopWatch* watch) {
         return advance_stepwise(*this, forest, steps, watch);
@@ -162,8 +163,8 @@ class Query {
     void begin_turns();
     void choose_classes();
     std::size_t choose_among_many(std::size_t count);
-    void prefetch_turn(const Forest& forest) const noexcept;
-    [[nodiscard]] std::size_t next_class(const Forest& forest);
+    [[nodiscard]] NodeAhead next_turn(const Forest& forest) const noexcept;
+    [[nodiscard]] std::size_t next_class();
     void replace(const Forest& forest, std::size_t point_class, const Frontier::Entry& refined);
     void look_first(const TreeRecord& record);
     void require_look() const;
@@ -199,6 +200,7 @@ class Query {
         candidates_;                   // of many: all classes, those of the last round first, once they were chosen
     std::size_t per_round_ = 0;        // k of qbk
     std::vector<std::int32_t> turns_;  // classes still to be refined before the classes are ordered again, last first
+    NodeAhead ahead_{};                // fetched beside the node that is evaluated
 
     // results of `evaluate` for the lanes of a node
     std::vector<float> log2_density_, log2_value_;
