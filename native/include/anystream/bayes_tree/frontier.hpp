@@ -1,9 +1,11 @@
 // The entries of one class that can be refined, by priority.
 //
-// The children of a node arrive together. They form groups of up to eight, and a heap holds the best entry of each
-// group: a refinement moves two entries of the heap, where a heap of all entries would take up every child.
+// The children of a node arrive together. They form groups of up to eight. The best entries of the groups compete in
+// pairs, then the winners, up to the first of all. A refinement changes two groups and repeats the matches above them,
+// without a branch: how far an entry moves in a heap cannot be predicted.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -23,12 +25,12 @@ class Frontier {
         std::int32_t node;
     };
 
-    [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
+    [[nodiscard]] bool empty() const noexcept { return winners_.empty() || first().key == EntryGroup::kNoKey; }
     /// The node of the entry that `take` returns.
-    [[nodiscard]] std::int32_t next_node() const noexcept { return heap_.front().node(); }
+    [[nodiscard]] std::int32_t next_node() const noexcept { return first().node(); }
     /// Fetches what `take` reads and writes.
     void prefetch() const noexcept {
-        const EntryGroup& group = groups_[heap_.front().group()];
+        const EntryGroup& group = groups_[first().group()];
         __builtin_prefetch(group.key, 1);
         __builtin_prefetch(group.value, 1);
         __builtin_prefetch(group.log2_value, 1);
@@ -39,15 +41,17 @@ class Frontier {
 
     void clear() noexcept {
         groups_.clear();
-        heap_.clear();
+        winners_.clear();
     }
 
     /// Adds the group that `fill` writes; `fill` returns whether it has any entry.
     template <typename Fill>
     void add(const Fill& fill) {
+        if (groups_.size() == places()) widen();
         EntryGroup& group = groups_.emplace_back();
         if (!fill(group)) return groups_.pop_back();
-        push(Best(group, groups_.size() - 1, kernels().take_key(group, kLanes)));
+        const std::size_t index = groups_.size() - 1;
+        enter(Best(group, index, kernels().take_key(group, kLanes)), index);
     }
 
     /// Adds entries in this order, eight to a group.
@@ -55,18 +59,12 @@ class Frontier {
 
     /// Removes the entry of highest priority; there must be one.
     Entry take() {
-        const std::size_t index = heap_.front().group(), lane = heap_.front().lane();
+        const std::size_t index = first().group(), lane = first().lane();
         EntryGroup& group = groups_[index];
         const Entry entry{group.key[lane], group.value[lane], group.log2_value[lane], group.node[lane]};
         group.value[lane] = 0.0;
         group.log2_value[lane] = EntryGroup::kGone;
-        Best next(group, index, kernels().take_key(group, lane));
-        if (next.key == EntryGroup::kNoKey) {
-            next = heap_.back();
-            heap_.pop_back();
-            if (heap_.empty()) return entry;
-        }
-        replace_first(next);
+        enter(Best(group, index, kernels().take_key(group, lane)), index);
         return entry;
     }
 
@@ -74,11 +72,14 @@ class Frontier {
     [[nodiscard]] std::vector<Entry> entries() const;
 
   private:
-    /// The first entry of a group.
-    struct Best {
-        std::int64_t key;
-        std::uint64_t place;  // ~node, then 8 * group + lane: among equal keys the lower node has the larger place
+    static constexpr std::size_t kSomePlaces = 8;
 
+    /// The first entry of a group, or none.
+    struct Best {
+        std::int64_t key = EntryGroup::kNoKey;
+        std::uint64_t place = 0;  // ~node, then 8 * group + lane: among equal keys the lower node has the larger place
+
+        Best() = default;
         Best(const EntryGroup& of, std::size_t index, std::size_t lane) noexcept
             : key(of.key[lane]),
               place(std::uint64_t{~static_cast<std::uint32_t>(of.node[lane])} << 32 | (index * kLanes + lane)) {}
@@ -86,38 +87,46 @@ class Frontier {
         [[nodiscard]] std::size_t group() const noexcept { return (place & 0xffffffffU) / kLanes; }
         [[nodiscard]] std::size_t lane() const noexcept { return place % kLanes; }
 
-        bool operator<(const Best& other) const noexcept {  // without a branch that nobody could predict
-            return (key < other.key) | ((key == other.key) & (place < other.place));
+        /// The first of two. Compared as one number: that takes no branch.
+        [[nodiscard]] Best or_before(const Best& other) const noexcept {
+            __extension__ typedef __int128 Wide;
+            const Wide one = static_cast<Wide>(key) << 64 | place;
+            const Wide two = static_cast<Wide>(other.key) << 64 | other.place;
+            const Wide first = one < two ? two : one;
+            return {static_cast<std::int64_t>(first >> 64), static_cast<std::uint64_t>(first)};
         }
+
+      private:
+        Best(std::int64_t with_key, std::uint64_t at) noexcept : key(with_key), place(at) {}
     };
 
-    void push(const Best& best) {
-        heap_.push_back(best);
-        std::size_t at = heap_.size() - 1;
-        for (; at > 0 && heap_[(at - 1) / 2] < best; at = (at - 1) / 2) heap_[at] = heap_[(at - 1) / 2];
-        heap_[at] = best;
+    [[nodiscard]] const Best& first() const noexcept { return winners_[1]; }
+    /// Groups that there is room for.
+    [[nodiscard]] std::size_t places() const noexcept { return winners_.size() / 2; }
+
+    /// Sets the best entry of a group.
+    void enter(Best best, std::size_t index) noexcept {
+        Best* const winners = winners_.data();
+        for (std::size_t at = places() + index; at > 1; at /= 2) {
+            winners[at] = best;
+            best = best.or_before(winners[at ^ 1]);
+        }
+        winners[1] = best;
     }
 
-    /// Puts an entry in place of the first of the heap.
-    void replace_first(const Best& best) noexcept {
-        const std::size_t count = heap_.size();
-        Best* const heap = heap_.data();
-        std::size_t at = 0, child = 1;
-        for (; child + 1 < count; child = 2 * at + 1) {
-            child += heap[child] < heap[child + 1];
-            if (!(best < heap[child])) break;
-            heap[at] = heap[child];
-            at = child;
-        }
-        if (child + 1 == count && best < heap[child]) {
-            heap[at] = heap[child];
-            at = child;
-        }
-        heap[at] = best;
+    /// Makes room for more groups. Many classes have only one, the others soon have some.
+    void widen() {
+        const std::size_t before = places();
+        if (before == 0) return winners_.resize(2);
+        const std::size_t after = std::max(kSomePlaces, 2 * before);
+        winners_.resize(2 * after);
+        if (before == 1) return enter(first(), 0);
+        std::copy_n(winners_.data() + before, before, winners_.data() + after);
+        for (std::size_t at = after; at-- > 1;) winners_[at] = winners_[2 * at].or_before(winners_[2 * at + 1]);
     }
 
     std::vector<EntryGroup> groups_;
-    std::vector<Best> heap_;
+    std::vector<Best> winners_;  // the groups from places() on, and at i the first of those at 2 i and 2 i + 1
 };
 
 }  // namespace anystream::bayes_tree
