@@ -36,7 +36,7 @@ void bind_bayes_kernels(nb::module_& m) {
                 require_equal("length of log2_count", log2_count.size(), lanes);
                 kernels().own_densities(x.data(),
                                         {mean.data(), precision.data(), log2_norm.data(), log2_count.data(), lanes},
-                                        x.size(), {}, density.data(), value.data());
+                                        x.size(), nothing_ahead(x.data()), density.data(), value.data());
                 std::copy_n(value.data(), lanes, log2_value.data());
             }
             std::copy_n(density.data(), lanes, log2_density.data());
@@ -84,7 +84,7 @@ void bind_bayes_kernels(nb::module_& m) {
             require_equal("length of precision", precision.size(), x.size());
             std::vector<float> density(std::max<std::size_t>(lanes, 8));
             const LaneSum found = kernels().leaf_sum(x.data(), mean.data(), precision.data(), log2_norm, x.size(),
-                                                     lanes, count, origin, {}, density.data());
+                                                     lanes, count, origin, nothing_ahead(x.data()), density.data());
             std::copy_n(density.data(), lanes, out.data());
             return std::tuple(found.sum, found.flags);
         },

@@ -63,7 +63,7 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const Tree
     look_state_ = Look::none;
     x_.resize(forest.dimensions());
     missing_ = forest.standardise(record.x.data(), x_.data());
-    ahead_ = {x_.data(), 0, x_.data()};
+    ahead_ = nothing_ahead(x_.data());
     project(forest, record);
     if (state_.size() < classes_) state_.resize(classes_);
     begin_turns();
@@ -518,7 +518,7 @@ bool Query::step(const Forest& forest, const NodeAhead& ahead) {
     read_roots(forest);
     const std::size_t c = settings_.certify ? widest_class() : next_class();
     ahead_ = ahead.at != nullptr ? ahead : next_turn(forest);
-    if (ahead_.at == nullptr) ahead_ = {x_.data(), 0, x_.data()};
+    if (ahead_.at == nullptr) ahead_ = nothing_ahead(x_.data());
     if (c == classes_) throw DamagedModel("its densities are not numbers");
     if (++steps_ > static_cast<std::int64_t>(forest.nodes())) throw DamagedModel("its tree has a cycle");
     replace(forest, c, state_[c].frontier.take());

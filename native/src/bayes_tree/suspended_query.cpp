@@ -78,6 +78,7 @@ void Query::resume(const Forest& forest, std::span<const std::byte> bytes) {
     next.open_classes_ = in.value<std::uint64_t>();
     in.array(next.x_, forest.dimensions(), "the number of features differs");
     StateReader::require_record(next.x_);
+    next.ahead_ = nothing_ahead(next.x_.data());
     for (const float value : next.x_) next.missing_ |= value != value;
     in.array(next.projection_);
     next.require_projection();
