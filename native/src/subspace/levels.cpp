@@ -51,7 +51,7 @@ VoteRule Levels::make_rule() const {
 
 std::size_t Levels::levels_that_fit(std::size_t dimensions, std::size_t classes) const {
     const std::size_t copies = settings_.label_delay > 0 ? 2 : 1;
-    const std::size_t each = copies * Level::max_bytes(shape(), dimensions, classes);
+    const std::size_t each = copies * Level::max_bytes(shape(), dimensions, classes) + sizeof(Losses);
     const std::size_t fixed = bytes_beside_levels() + classes * (sizeof(std::int64_t) + sizeof(double));
     const std::size_t max_levels = settings_.max_bytes > fixed ? (settings_.max_bytes - fixed) / each : 0;
     if (max_levels == 0)
@@ -159,7 +159,7 @@ bool Levels::learn(std::span<const double> values, std::span<const std::int32_t>
     for (std::size_t first = 0; first < labels.size(); first += block.size) {
         block.values = values.data() + first * dimensions_;
         block.labels = labels.data() + first;
-        fill(block, labels.size() - first);
+        fill(block, std::min(labels.size() - first, threads > 1 ? kMaxBlock : kNearBlock));
         if (threads > 1) {
             finite &= learn_on_threads(block, threads);
         } else {
@@ -187,7 +187,7 @@ bool Levels::learn_on_threads(const Block& block, int threads) {
 
 void Levels::fill(Block& block, std::size_t points) const noexcept {
     block.judged = block.size = 0;
-    for (std::size_t i = 0; i < std::min(points, kMaxBlock) && block.judged < kMaxJudged; ++i, ++block.size) {
+    for (std::size_t i = 0; i < points && block.judged < kMaxJudged; ++i, ++block.size) {
         // At random, not in turn: classes that arrive in a cycle would never be learned by some levels.
         const std::uint64_t lot = this->lot(seen_ + static_cast<std::int64_t>(i));
         block.is_judged[i] = (lot >> kJudgeBits) == 0;
@@ -427,7 +427,7 @@ std::size_t Levels::bytes_beside_levels() const noexcept {
 
 std::size_t Levels::own_bytes() const noexcept {
     std::size_t bytes = bytes_beside_levels() + class_seen_.capacity() * sizeof(std::int64_t) +
-                        work_.vote.value.capacity() * sizeof(double);
+                        work_.vote.value.capacity() * sizeof(double) + loss_.capacity() * sizeof(Losses);
     for (const Level& level : levels_) bytes += sizeof(Level) + level.own_bytes();
     for (const Level& level : judged_) bytes += sizeof(Level) + level.own_bytes();
     return bytes;

@@ -110,8 +110,10 @@ class Levels {
     static constexpr double kEvenShare = 0.1;        // of the weight is spread evenly
     static constexpr double kMinProbability = 0.05;  // used in a loss
     static constexpr std::int64_t kNever = -1;
-    static constexpr std::size_t kMaxBlock = 2048;  // points that a level learns before the next level does
-    static constexpr std::size_t kMaxJudged = 64;   // of them are judged
+    static constexpr std::size_t kMaxBlock = 8192;  // points that a level learns before it waits for the others
+    static constexpr std::size_t kNearBlock =
+        2048;                                       // the same on one thread: they stay in the cache for the next level
+    static constexpr std::size_t kMaxJudged = 256;  // of a block are judged
 
     /// Points that all levels learn before the next ones.
     struct Block {
@@ -121,6 +123,7 @@ class Levels {
         std::uint8_t levels[kMaxBlock];  // so many levels take the point by its lot
         bool is_judged[kMaxBlock];
     };
+    using Losses = std::array<double, kMaxJudged>;  // of the points of a block that are judged
     /// Memory for learning in one level.
     struct Workspace {
         LevelSampler sampler;
@@ -171,8 +174,8 @@ class Levels {
     std::vector<double> weight_, share_;
     std::int32_t only_class_ = -1;
 
-    std::vector<std::array<double, kMaxJudged>> loss_;  // (levels,) of the points of a block that are judged
-    Workspace work_;                                    // of learning on one thread
+    std::vector<Losses> loss_;  // (levels,)
+    Workspace work_;            // of learning on one thread
 };
 
 }  // namespace anystream::subspace
