@@ -49,7 +49,6 @@ namespace anystream::bindings {
 ///                            that allocates, which is done in a copy. Optional: true.
 /// apply_in_copy(...)         the same in a copy alone: it may throw, and checks the records. Optional: check_records
 ///                            and `apply`.
-/// kCopyPortion               records applied in a copy before signals are handled: a few milliseconds. Optional.
 /// kPortion                   records applied in place before readers get a turn: well below a millisecond. Optional.
 template <typename Work, typename Model>
 concept LearnableBatch = requires(const Work& work, Model& model, std::size_t i) {
@@ -140,12 +139,8 @@ class SharedModel {
     }
 
     template <typename Work>
-    static constexpr std::size_t copy_portion_of() {
-        if constexpr (requires { Work::kCopyPortion; })
-            return Work::kCopyPortion;
-        else
-            return 64;
-    }
+    static constexpr bool kAppliesInCopy =
+        requires(const Work& work, Model& model, std::size_t i) { work.apply_in_copy(model, i, i); };
 
     template <typename Work>
     static constexpr bool kReserves = requires(const Work& work, Model& model) { work.reserve(model); };
@@ -236,11 +231,11 @@ class SharedModel {
         auto draft = std::make_shared<Model>(std::as_const(*model_));
         reserve(work, *draft);
         SignalPoll signals;
-        constexpr std::size_t portion = copy_portion_of<Work>();
+        constexpr std::size_t portion = kAppliesInCopy<Work> ? 8192 : 64;  // records before signals are handled
         for (std::size_t first = 0; first < work.size() || first == 0; first += portion) {
             signals.poll();
             const std::size_t last = std::min(first + portion, work.size());
-            if constexpr (requires { work.apply_in_copy(*draft, first, last); }) {
+            if constexpr (kAppliesInCopy<Work>) {
                 work.apply_in_copy(*draft, first, last);
             } else {
                 check_records(work, first, last);

@@ -56,7 +56,6 @@ struct StreamBatch {
         constexpr std::size_t kFew = 256;  // records that are not worth waking a thread
         if (!learn(model, first, last, last - first < kFew ? 1 : threads)) throw_infinite_record();
     }
-    static constexpr std::size_t kCopyPortion = kLearnsOnThreads<Model> ? 8192 : 64;
 
   private:
     auto learn(Model& model, std::size_t first, std::size_t last, auto... n_threads) const {

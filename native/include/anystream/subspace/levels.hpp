@@ -110,10 +110,9 @@ class Levels {
     static constexpr double kEvenShare = 0.1;        // of the weight is spread evenly
     static constexpr double kMinProbability = 0.05;  // used in a loss
     static constexpr std::int64_t kNever = -1;
-    static constexpr std::size_t kMaxBlock = 8192;  // points that a level learns before it waits for the others
-    static constexpr std::size_t kNearBlock =
-        2048;                                       // the same on one thread: they stay in the cache for the next level
-    static constexpr std::size_t kMaxJudged = 256;  // of a block are judged
+    static constexpr std::size_t kMaxBlock = 8192;   // points that a level learns before it waits for the others
+    static constexpr std::size_t kNearBlock = 2048;  // on one thread: they stay in the cache for the next level
+    static constexpr std::size_t kMaxJudged = 256;   // points of a block that are judged, at most
 
     /// Points that all levels learn before the next ones.
     struct Block {
