@@ -1,10 +1,11 @@
 #include "anystream/text/number_lines.hpp"
 
-#include <cstring>
 #include <limits>
 #include <string_view>
+#include <vector>
 
 #include "anystream/text/decimal.hpp"
+#include "anystream/text/kernels.hpp"
 #include "anystream/text/plain_lines.hpp"
 #include "anystream/text/utf8.hpp"
 
@@ -14,36 +15,30 @@ namespace {
 
 constexpr std::size_t kMaxLine = 1 << 16;  // Python's parser has a limit for cells above this
 
-[[nodiscard]] bool is_space(char c, char delimiter) noexcept {
-    return (c == ' ' || c == '\t') && c != delimiter;
+[[nodiscard]] bool is_space(char c) noexcept {
+    return c == ' ' || c == '\t';
 }
 
-/// Reads a cell that is a plain number or empty; returns its end, the delimiter or the end of the line, or nullptr.
-[[nodiscard]] const char* read_number(const char* at, const char* end, char delimiter, double& value) noexcept {
-    while (at < end && is_space(*at, delimiter)) ++at;
-    if (at == end || *at == delimiter) {
+/// Reads a cell that is a plain number or empty, perhaps with spaces around; false if it is something else.
+[[nodiscard]] bool read_number(const char* at, const char* end, double& value) noexcept {
+    while (at < end && is_space(*at)) ++at;
+    if (at == end) {
         value = std::numeric_limits<double>::quiet_NaN();
-        return at;
+        return true;
     }
     const bool negative = *at == '-';
     const char* first = at + (negative | (*at == '+'));
     const bool plain = first < end && (is_digit(*first) || (*first == '.' && first + 1 < end && is_digit(first[1])));
-    if (!plain) return nullptr;
+    if (!plain) return false;
     at = read_decimal(first, end, value);
-    if (at == nullptr || !(value < kExactLimit)) return nullptr;
+    if (at == nullptr || !(value < kExactLimit)) return false;
     value = with_sign(value, negative);
-    while (at < end && is_space(*at, delimiter)) ++at;
-    return at == end || *at == delimiter ? at : nullptr;
+    while (at < end && is_space(*at)) ++at;
+    return at == end;
 }
 
-[[nodiscard]] const char* find(const char* at, const char* end, char wanted) noexcept {
-    const void* found = std::memchr(at, wanted, static_cast<std::size_t>(end - at));
-    return found == nullptr ? end : static_cast<const char*>(found);
-}
-
-/// Whether a line has neither quotes nor carriage returns, and is well-formed text of a moderate length.
+/// Whether a line has neither quotes nor carriage returns, and is well-formed text.
 [[nodiscard]] bool is_plain(std::string_view line) noexcept {
-    if (line.size() > kMaxLine) return false;
     unsigned char special = 0, all = 0;  // bytes, so that the compiler looks at many at once
     for (const char c : line) {
         special |= static_cast<unsigned char>(c == '"') | static_cast<unsigned char>(c == '\r');
@@ -52,36 +47,77 @@ constexpr std::size_t kMaxLine = 1 << 16;  // Python's parser has a limit for ce
     return special == 0 && (all < 0x80 || is_utf8(line));
 }
 
+/// Columns beside each other that are numbers.
+struct Run {
+    std::size_t first, size;
+};
+
+[[nodiscard]] std::vector<Run> find_runs(std::span<const std::int32_t> places) {
+    std::vector<Run> runs;
+    for (const std::int32_t place : places) {
+        const auto column = static_cast<std::size_t>(place);
+        if (runs.empty() || runs.back().first + runs.back().size != column) runs.push_back({column, 0});
+        ++runs.back().size;
+    }
+    return runs;
+}
+
+class Reader {
+  public:
+    Reader(const TextLines& lines, const LineLayout& layout)
+        : text_(lines.text),
+          layout_(layout),
+          only_numbers_(layout.numbers.size() == layout.columns),
+          runs_(find_runs(layout.numbers)),
+          starts_(layout.columns + 1 + kSpareCells) {}
+
+    /// Whether a line is plain; if so, its numbers are written.
+    [[nodiscard]] bool read(const char* line, const char* end, double* numbers) {
+        const auto length = static_cast<std::size_t>(end - line);
+        if (length > kMaxLine || !(only_numbers_ || is_plain({line, length}))) return false;  // numbers are plain
+        if (!kernels_.find_cells(line, end, text_.data() + text_.size(), layout_.delimiter, layout_.columns,
+                                 starts_.data()))
+            return false;
+        for (const Run& run : runs_) {
+            const std::uint32_t* const starts = starts_.data() + run.first;
+            for (std::size_t i = 0; i < run.size; ++i) {
+                i += kernels_.read_decimals(text_.data(), line, starts + i, run.size - i, numbers + i);
+                if (i < run.size && !read_number(line + starts[i], line + starts[i + 1] - 1, numbers[i])) return false;
+            }
+            numbers += run.size;
+        }
+        return true;
+    }
+    /// Where a cell of the last line that was read begins and ends, counted from the start of the line.
+    [[nodiscard]] std::int64_t start(std::int32_t cell) const { return starts_[static_cast<std::size_t>(cell)]; }
+    [[nodiscard]] std::int64_t end(std::int32_t cell) const { return starts_[static_cast<std::size_t>(cell) + 1] - 1; }
+
+  private:
+    const Kernels& kernels_ = kernels();
+    std::span<const char> text_;
+    const LineLayout& layout_;
+    bool only_numbers_;
+    std::vector<Run> runs_;
+    std::vector<std::uint32_t> starts_;
+};
+
 }  // namespace
 
 std::size_t read_number_lines(const TextLines& lines, const LineLayout& layout, std::span<double> numbers,
                               std::span<std::int64_t> text_starts, std::span<std::int64_t> text_ends) {
-    const char* text = lines.text.data();
-    return count_plain(lines.starts.size(), [&](std::size_t i) {
-        const char *at = text + lines.starts[i], *end = text + lines.ends[i];
-        if (!is_plain({at, static_cast<std::size_t>(end - at)})) return false;
-        double* number = numbers.data() + i * layout.numbers.size();
-        std::int64_t* text_start = text_starts.data() + i * layout.texts.size();
-        std::int64_t* text_end = text_ends.data() + i * layout.texts.size();
-        std::size_t next_number = 0, next_text = 0;
-        for (std::size_t place = 0; place < layout.columns; ++place) {
-            const auto here = static_cast<std::int32_t>(place);
-            const char* cell = at;
-            if (next_number < layout.numbers.size() && layout.numbers[next_number] == here) {
-                at = read_number(at, end, layout.delimiter, number[next_number++]);
-                if (at == nullptr) return false;
-            } else {
-                at = find(at, end, layout.delimiter);
+    const char* const text = lines.text.data();
+    const std::size_t n_numbers = layout.numbers.size(), n_texts = layout.texts.size();
+    return first_not_plain(lines.starts.size(), [&](std::size_t first, std::size_t last, const auto& stopped) {
+        Reader reader(lines, layout);
+        std::size_t i = first;
+        for (; i < last && !stopped(i); ++i) {
+            if (!reader.read(text + lines.starts[i], text + lines.ends[i], numbers.data() + i * n_numbers)) break;
+            for (std::size_t k = 0; k < n_texts; ++k) {
+                text_starts[i * n_texts + k] = lines.starts[i] + reader.start(layout.texts[k]);
+                text_ends[i * n_texts + k] = lines.starts[i] + reader.end(layout.texts[k]);
             }
-            if (next_text < layout.texts.size() && layout.texts[next_text] == here) {
-                text_start[next_text] = cell - text;
-                text_end[next_text++] = at - text;
-            }
-            const bool last = place + 1 == layout.columns;
-            if (last != (at == end)) return false;  // too few or too many cells
-            ++at;
         }
-        return true;
+        return i;
     });
 }
 

@@ -1,6 +1,7 @@
 // Lines that are read on several threads up to the first that is not plain.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 
@@ -17,23 +18,14 @@ template <typename Read>
 [[nodiscard]] std::size_t first_not_plain(std::size_t lines, const Read& read) {
     std::atomic<std::size_t> found{lines};
     const auto stopped = [&](std::size_t i) { return i >= found.load(std::memory_order_relaxed); };
-    parallel_for(lines, kLinesPerTask, 0, [&](std::size_t first, std::size_t last) {
+    // Half of the cores: the others classify meanwhile, and a thread that waits for a core holds up those that do.
+    parallel_for(lines, kLinesPerTask, std::max(1, thread_count(0) / 2), [&](std::size_t first, std::size_t last) {
         const std::size_t end = read(first, last, stopped);
         if (end == last) return;
         std::size_t before = found.load();
         while (end < before && !found.compare_exchange_weak(before, end)) {}
     });
     return found.load();
-}
-
-/// The same for a function that reads one line and returns whether it is plain.
-template <typename Read>
-[[nodiscard]] std::size_t count_plain(std::size_t lines, const Read& read) {
-    return first_not_plain(lines, [&](std::size_t first, std::size_t last, const auto& stopped) {
-        std::size_t i = first;
-        while (i < last && !stopped(i) && read(i)) ++i;
-        return i;
-    });
 }
 
 }  // namespace anystream::text
