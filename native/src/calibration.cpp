@@ -6,17 +6,21 @@
 
 namespace anystream {
 
-void Calibration::apply(std::span<double> proba, std::int64_t taken) const noexcept {
-    if (proba.empty() || steps.empty()) return;
+Calibration::Point Calibration::at(std::int64_t taken) const noexcept {
     const auto above = static_cast<std::size_t>(std::upper_bound(steps.begin(), steps.end(), taken) - steps.begin());
-    const auto at = [&](const std::vector<double>& values) {
+    const auto between = [&](const std::vector<double>& values) {
         if (above == 0) return values.front();
         if (above == steps.size()) return values.back();
         const double share =
             static_cast<double>(taken - steps[above - 1]) / static_cast<double>(steps[above] - steps[above - 1]);
         return values[above - 1] + share * (values[above] - values[above - 1]);
     };
-    const double sharpness = std::exp(at(log_sharpness)), mixed = at(floor);
+    return {std::exp(between(log_sharpness)), between(floor)};
+}
+
+void Calibration::apply(std::span<double> proba, const Point& point) noexcept {
+    if (proba.empty()) return;
+    const auto [sharpness, mixed] = point;
     const auto best = static_cast<std::size_t>(std::max_element(proba.begin(), proba.end()) - proba.begin());
     const double highest = proba[best], uniform = mixed / static_cast<double>(proba.size());
     if (!(highest > 0.0)) return;

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris
 
-from anystream import BayesTreeClassifier, _native, anytime_curve, load
+from anystream import BayesTreeClassifier, Budget, StopToken, _native, anytime_curve, load
 from anystream.bayes_tree import selection
 from anystream.bayes_tree.recipe import EVEN_HAND_OVER
 from anystream.streams import load_dataset
@@ -180,3 +180,33 @@ def test_shares_of_the_trees_are_those_of_the_recipe():
             share = 1.0 if exhausted[0, 0] and steps else share
             logs = np.log(2) * (share * trees + (1 - share + 0.3 * share) * votes[0])
             np.testing.assert_allclose(query.proba(), np.exp(logs - np.logaddexp.reduce(logs)), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("metric", [None, "whiten", "auto"])
+def test_batches_before_the_first_step_have_the_probabilities_of_queries(metric):
+    X, y = load_iris(return_X_y=True)
+    model = BayesTreeClassifier(metric=metric, root_model=1.0, first_look=False).fit(X, y)
+    Q = np.tile(X, (2, 1))
+    Q[::7, 1] = np.nan
+    Q[::11] = np.nan
+    Q[3:60:13] = 1e308 * np.sign(Q[3:60:13] - 3)
+    queries = [model.query(x) for x in Q]
+    expected = np.array([query.proba for query in queries])
+    certified = np.array([query.certified for query in queries])
+    for budget in (0, Budget(steps=0, seconds=100), Budget(steps=0, stop=StopToken())):
+        answer = model.classify(Q, budget=budget)
+        assert answer.proba.tobytes() == expected.tobytes()
+        assert answer.reached.all()
+        assert not answer.steps.any()
+        assert np.array_equal(answer.certified, certified)
+
+
+def test_a_stopped_batch_before_the_first_step_reaches_its_first_records_alone():
+    X, y = load_iris(return_X_y=True)
+    model = plain(root_model=1.0).fit(X, y)
+    stop = StopToken()
+    stop.set()
+    answer = model.classify(np.tile(X, (4, 1)), budget=Budget(steps=0, stop=stop))
+    assert answer.reached[:8].all()
+    assert not answer.reached[8:].any()
+    assert not answer.certified[8:].any()

@@ -15,8 +15,18 @@ struct Calibration {
     std::vector<double> log_sharpness;  // log b
     std::vector<double> floor;          // share of the uniform distribution
 
-    /// Calibrates the probabilities of one record after `taken` steps.
-    void apply(std::span<double> proba, std::int64_t taken) const noexcept;
+    /// What the tables say after a number of steps.
+    struct Point {
+        double sharpness, floor;
+    };
+    /// The tables must not be empty.
+    [[nodiscard]] Point at(std::int64_t taken) const noexcept;
+    /// Calibrates the probabilities of one record.
+    static void apply(std::span<double> proba, const Point& point) noexcept;
+    /// The same after `taken` steps; without tables the probabilities stay.
+    void apply(std::span<double> proba, std::int64_t taken) const noexcept {
+        if (!steps.empty()) apply(proba, at(taken));
+    }
 };
 
 /// The probabilities of a query, calibrated unless there is no calibration or nothing is known about the record. An

@@ -17,8 +17,12 @@ constexpr std::size_t kQuickClasses = 64;  // up to so many a record is opened i
 constexpr std::int64_t kMaxKept = 4096;    // steps: the memory of longer queries is not worth keeping
 constexpr std::size_t kMaxGroupClasses = 2048;  // with more classes the frontiers of one record fill it
 
-/// Answers one record of which nothing is known.
-void answer_unknown(const ForestBatch& batch, std::size_t i, const AnswerRows& out) {
+[[nodiscard]] bool is_complete(std::span<const double> record) noexcept {
+    return std::none_of(record.begin(), record.end(), [](double value) { return std::isnan(value); });
+}
+
+/// Answers one record before its first step.
+void answer_by_query(const ForestBatch& batch, std::size_t i, const AnswerRows& out) {
     Query query;
     batch.open(query, i);
     batch.write(query, i, out);
@@ -125,13 +129,55 @@ void look_first(const ForestBatch& batch, const Limits& limits, int threads, con
             for (std::size_t i = begin; i < end; ++i) {
                 const double* const row = rows + (i - begin) * d;
                 if (std::all_of(row, row + d, [](double value) { return std::isnan(value); })) {
-                    answer_unknown(batch, i, out);
+                    answer_by_query(batch, i, out);
                     continue;
                 }
                 look_posterior({scores.data() + (i - begin) * lanes, classes}, sharpness, floor,
                                out.proba.subspan(i * classes, classes));
                 out.set(i, 0, false);
             }
+        }
+    });
+}
+
+/// The answers before the first step to all records, or until the limits end, but to the first kAlwaysReached in any
+/// case: those that queries would begin with, where these are the root model's, without opening any. An incomplete
+/// record is left to a query.
+void answer_by_root_model(const ForestBatch& batch, const Limits& limits, int threads, const AnswerRows& out) {
+    constexpr std::size_t kTask = 256;
+    const Metric* const metric = batch.records.metric;
+    const RootModel& root_model = batch.model.root_model();
+    const bool calibrated = batch.calibration != nullptr && !batch.calibration->steps.empty();
+    const auto point = calibrated ? batch.calibration->at(0) : Calibration::Point{};
+    const std::size_t classes = batch.classes();
+    std::atomic<bool> stopped{false};
+    parallel_for(batch.size(), kTask, threads, [&](std::size_t first, std::size_t last) {
+        thread_local RootModel::Scratch spare;
+        thread_local std::vector<double> votes, mapped, centred;
+        votes.resize(classes);
+        mapped.resize(batch.records.raw.dimensions);
+        StopWatch watch(limits);
+        for (std::size_t i = first; i < last; ++i) {
+            if (i >= kAlwaysReached && (stopped.load(std::memory_order_relaxed) || watch.due())) {
+                stopped.store(true, std::memory_order_relaxed);
+                return;
+            }
+            std::span<const double> record = batch.records.raw.row(i);
+            bool complete = is_complete(record);
+            if (complete && metric != nullptr) {
+                metric->apply(record.data(), mapped.data(), centred);
+                record = mapped;
+                complete = is_complete(record);  // huge values may have no difference
+            }
+            if (!complete) {
+                answer_by_query(batch, i, out);
+                continue;
+            }
+            root_model.log2_joint_complete(record.data(), votes, spare);
+            const auto proba = out.proba.subspan(i * classes, classes);
+            Query::root_posterior(votes, proba);
+            if (calibrated) Calibration::apply(proba, point);
+            out.set(i, 0, false);
         }
     });
 }
@@ -294,10 +340,14 @@ void answer(const ForestBatch& given, const Limits& limits, int threads, const A
         if (limits.steps == 0) return;
         batch.records.past_look = true;
     }
-    if (!limits.interruptible()) return answer_in_turns(batch, limits.steps, threads, out);
     const std::size_t half = (batch.size() + 1) / 2;
-    if (half > kGroup || batch.classes() > kMaxGroupClasses || (thread_count(threads) < 2 && batch.size() > kGroup))
-        return Passes(batch, limits, threads, out).run();
+    const bool many =
+        half > kGroup || batch.classes() > kMaxGroupClasses || (thread_count(threads) < 2 && batch.size() > kGroup);
+    if (limits.steps == 0 && batch.records.look == nullptr && (many || !limits.interruptible()) &&
+        Query::root_model_answers(batch.model, batch.settings))
+        return answer_by_root_model(batch, limits, threads, out);
+    if (!limits.interruptible()) return answer_in_turns(batch, limits.steps, threads, out);
+    if (many) return Passes(batch, limits, threads, out).run();
     const std::size_t group = thread_count(threads) < 2 ? kGroup : half;
     parallel_for(batch.size(), group, threads,
                  [&](std::size_t first, std::size_t last) { answer_group(batch, limits, first, last, out); });

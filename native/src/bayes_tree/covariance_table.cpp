@@ -266,9 +266,14 @@ bool RootModel::log2_joint(const TreeRecord& record, std::span<double> out) cons
     if (!record.missing_axes.empty() ||
         std::any_of(x, x + shift.size(), [](double value) { return std::isnan(value); }))
         return log2_marginal(record, out);
+    thread_local Scratch scratch;
+    log2_joint_complete(x, out, scratch);
+    return true;
+}
+
+void RootModel::log2_joint_complete(const double* x, std::span<double> out, Scratch& scratch) const {
     const std::size_t d = shift.size(), panels = panels_of(d);
-    thread_local std::vector<float> at, z, exponent;
-    thread_local std::vector<std::int32_t> first;
+    auto& [at, z, exponent, first] = scratch;
     const std::size_t k = classes(), width = panels * kPanelRows;
     at.resize(d);
     z.assign(kTogether * width, 0.0F);
@@ -296,7 +301,6 @@ bool RootModel::log2_joint(const TreeRecord& record, std::span<double> out) cons
     }
     for (c = 0; c < k; ++c)
         out[c] = std::max(static_cast<double>(log2_norm[c]) - kHalfLog2E * static_cast<double>(exponent[c]), -1e30);
-    return true;
 }
 
 const char* RootModel::flaw(std::size_t classes_now, std::size_t dimensions) const noexcept {

@@ -37,9 +37,8 @@ void follow_curves(const double* knots, const double* levels, std::size_t count,
 
 }  // namespace
 
-void Metric::apply(const double* x, double* y) const {
+void Metric::apply(const double* x, double* y, std::vector<double>& centred) const {
     const std::size_t d = dimensions(), count = knots.size() / d;
-    thread_local std::vector<double> centred;
     centred.assign(x, x + d);
     for (std::size_t j = 0; count > 0 && j < d; j += kCurves)
         follow_curves(knots.data() + j * count, levels.data() + j * count, count,

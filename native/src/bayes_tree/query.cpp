@@ -48,6 +48,12 @@ Scaled multiplied(const Scaled& number, double power) noexcept {
     return Scaled::of(number.fraction * std::exp2(power - whole), number.exponent + whole);
 }
 
+bool all_classes_have_records(const Forest& forest) noexcept {
+    for (std::size_t c = 0; c < forest.classes(); ++c)
+        if (forest.class_root(c) == kNothing) return false;
+    return true;
+}
+
 std::size_t round_up_to_8(std::size_t n) noexcept {
     return (n + 7) / 8 * 8;
 }
@@ -87,9 +93,23 @@ void Query::open(const Forest& forest, const QuerySettings& settings, const Tree
 
 bool Query::looks_first(const Forest& forest, const FirstLook* look) noexcept {
     if (look == nullptr || look->classes != forest.classes() || look->dimensions() != forest.dimensions()) return false;
-    for (std::size_t c = 0; c < look->classes; ++c)
-        if (forest.class_root(c) == kNothing) return false;
-    return true;
+    return all_classes_have_records(forest);
+}
+
+bool Query::root_model_answers(const Forest& forest, const QuerySettings& settings) noexcept {
+    return !forest.root_model().empty() && !settings.certify && !forest.weighs_classes() && forest.classes() > 1 &&
+           all_classes_have_records(forest);
+}
+
+void Query::root_posterior(std::span<const double> votes, std::span<double> out) noexcept {
+    double highest = -std::numeric_limits<double>::infinity(), sum = 0.0;
+    for (const double vote : votes) highest = std::max(highest, std::floor(vote));
+    for (std::size_t c = 0; c < votes.size(); ++c) {
+        const double whole = std::floor(votes[c]);
+        out[c] = votes[c] == kNoVote ? 0.0 : Scaled::shifted(std::exp2(votes[c] - whole), whole - highest);
+        sum += out[c];
+    }
+    for (double& share : out) share = sum > 0.0 ? share / sum : 1.0 / static_cast<double>(out.size());
 }
 
 void Query::look_first(const TreeRecord& record) {
@@ -586,10 +606,11 @@ void Query::posterior(const Forest& forest, std::span<double> out) const {
             out[c] = total > 0.0 ? out[c] / total : 1.0 / static_cast<double>(classes_);
         return;
     }
+    const bool votes = !decided_ && !vote_.empty();
+    if (votes && steps_ == 0 && !forest.weighs_classes()) return root_posterior(vote_, out);
     Scaled highest;
     thread_local std::vector<Scaled> scores;
     scores.resize(classes_);
-    const bool votes = !decided_ && !vote_.empty();
     const double share = tree_share();
     for (std::size_t c = 0; c < classes_; ++c) {
         if (votes && steps_ == 0) {  // the trees may not have been read

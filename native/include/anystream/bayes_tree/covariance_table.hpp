@@ -72,6 +72,13 @@ struct RootModel {
     /// out[c] = log2 P(c) p(x | c) up to a number that all classes share; what is missing is integrated out. False,
     /// with `out` undefined, if that would take too long.
     bool log2_joint(const TreeRecord& record, std::span<double> out) const;
+    /// Memory that one record after the other uses.
+    struct Scratch {
+        std::vector<float> at, z, exponent;
+        std::vector<std::int32_t> first;
+    };
+    /// The same of a record without missing values.
+    void log2_joint_complete(const double* x, std::span<double> out, Scratch& scratch) const;
 
     [[nodiscard]] NamedColumns columns() {
         return {{"root_model_shift", &shift},   {"root_model_scale", &scale},         {"root_model_mean", &mean},

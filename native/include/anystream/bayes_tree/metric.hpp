@@ -17,8 +17,12 @@ struct Metric {
                                  // along its row
 
     [[nodiscard]] std::size_t dimensions() const noexcept { return shift.size(); }
-    /// y = map(curve(x) - shift) for one record. x and y must not overlap.
-    void apply(const double* x, double* y) const;
+    /// y = map(curve(x) - shift) for one record. x and y must not overlap; `centred` is scratch.
+    void apply(const double* x, double* y, std::vector<double>& centred) const;
+    void apply(const double* x, double* y) const {
+        thread_local std::vector<double> centred;
+        apply(x, y, centred);
+    }
 };
 
 }  // namespace anystream::bayes_tree

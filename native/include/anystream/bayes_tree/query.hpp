@@ -66,6 +66,12 @@ class Query {
     /// Whether a first look serves the queries of a forest: it has all of its classes, and these have records.
     [[nodiscard]] static bool looks_first(const Forest& forest, const FirstLook* look) noexcept;
 
+    /// Whether the answers before the first step are those of the root model alone, whatever the record, if it is
+    /// complete: `root_posterior` of its votes.
+    [[nodiscard]] static bool root_model_answers(const Forest& forest, const QuerySettings& settings) noexcept;
+    /// The probabilities that are proportional to 2^vote; 0 for a class without records.
+    static void root_posterior(std::span<const double> votes, std::span<double> out) noexcept;
+
     /// After this there is an answer: that of the first look, else the root model's, or that of the root entries if
     /// there is none; the priors if nothing of the record is known.
     void open(const Forest& forest, const QuerySettings& settings, const TreeRecord& record);
