@@ -95,7 +95,7 @@ class AnswerLines(ABC):
         has_numbers = key.dtype.kind == "i"
         return _native.format_answers(
             key.astype(np.int64, copy=False) if has_numbers else _NO_TEXTS[1],
-            *(_NO_TEXTS if has_numbers else _join_texts(_format_keys(key, self.format_value))),
+            *(_NO_TEXTS if has_numbers else _join_texts(self.format_keys(key))),
             *self._joined_texts,
             self._number_labels(answers.label),
             confidence,
@@ -124,6 +124,19 @@ class AnswerLines(ABC):
     @abstractmethod
     def format_value(value: Any) -> str:
         """Return a label or key as text."""
+
+    def format_keys(self, keys: NDArray[Any]) -> list[str]:
+        """Return keys as text."""
+        values = keys.tolist()
+        if keys.dtype.kind in "iu":
+            return list(map(str, values))
+        if set(map(type, values)) == {str}:
+            return self.format_texts(values)
+        return [self.format_value(_to_plain(key)) for key in values]
+
+    def format_texts(self, texts: list[str]) -> list[str]:
+        """Return what `format_value` returns for each text."""
+        return list(map(self.format_value, texts))
 
     @abstractmethod
     def format_lines(self, answers: AnsweredRecords) -> Sequence[str]:
@@ -159,7 +172,7 @@ class JsonAnswerLines(AnswerLines):
         lines = [
             f'{{"key": {key}, "label": {texts[label]}, "confidence": {confidence!r}, "steps": {steps}, '
             f'"certified": {"true" if certified else "false"}, "late": {"true" if late else "false"}}}\n'
-            for key, label, confidence, steps, certified, late in answer_rows(answers, self.format_value)
+            for key, label, confidence, steps, certified, late in answer_rows(answers, self.format_keys(answers.key))
         ]
         if self._proba:
             names = [json.dumps(str(label)) for label in answers.classes.tolist()]
@@ -207,10 +220,10 @@ def _name_cells(names: Sequence[str], cells: Sequence[Any]) -> dict[str, Any]:
     }
 
 
-def answer_rows(answers: AnsweredRecords, format_key: Callable[[Any], str]) -> Iterator[tuple[Any, ...]]:
+def answer_rows(answers: AnsweredRecords, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
     """Yield key as text, label, confidence, steps, certified and late of each record."""
     return zip(
-        _format_keys(answers.key, format_key),
+        keys,
         answers.label.tolist(),
         answers.proba.max(axis=1).round(6).tolist(),
         answers.steps.tolist(),
@@ -233,14 +246,11 @@ def _encode(text: str) -> bytes:
 
 def _join_texts(texts: Collection[str]) -> tuple[bytes, NDArray[np.int64]]:
     """Return texts one after the other, and where each ends."""
+    joined = "".join(texts)
+    if joined.isascii():
+        return joined.encode(), np.cumsum(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)))
     parts = list(map(_encode, texts))
     return b"".join(parts), np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)))
-
-
-def _format_keys(keys: NDArray[Any], format_value: Callable[[Any], str]) -> list[str]:
-    if keys.dtype.kind in "iu":
-        return list(map(str, keys.tolist()))
-    return [format_value(_to_plain(key)) for key in keys.tolist()]
 
 
 def _to_plain(key: Any) -> Any:

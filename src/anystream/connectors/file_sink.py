@@ -202,10 +202,14 @@ class CsvSink(_AnswerFile):
         text = str(value)
         return '"' + text.replace('"', '""') + '"' if _find_mark(text) is not None else text
 
+    def format_texts(self, texts: list[str]) -> list[str]:
+        """Return texts as cells; usually none of them needs quotes."""
+        return texts if _find_mark("".join(texts)) is None else super().format_texts(texts)
+
     def format_lines(self, answers: AnsweredRecords) -> Sequence[str]:
         """Return one line per answer."""
         texts = self._texts
-        rows = answer_rows(answers, self.format_value)
+        rows = answer_rows(answers, self.format_keys(answers.key))
         lines = [
             f"{key},{texts[label]},{confidence!r},{steps},{int(certified)},{int(late)},{int(reached)}\n"
             for (key, label, confidence, steps, certified, late), reached in zip(

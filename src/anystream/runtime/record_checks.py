@@ -91,8 +91,9 @@ class RecordChecks:
             reason = f"a feature is beyond {self.max_value:g}, which no model learns; rescale it, or use NaN"
             records, more = _split_off(records, beyond, reason)
             rejected += more
-        records, more = _split_off_errors(records, records.key, self.key_error)
-        rejected += more
+        if not _are_plain_texts(records.key, self.max_text):
+            records, more = _split_off_errors(records, records.key, self.key_error)
+            rejected += more
         if _has_no_error(records.label, self.label_error):
             return records, rejected
         records, more = _split_off_errors(records, records.label, self.label_error)
@@ -158,6 +159,14 @@ def _has_no_error(labels: NDArray[Any], find_error: Callable[[Any], str | None])
         return all(find_error(value) is None for _, value in set(zip(map(type, values), values, strict=True)))
     except TypeError:  # a list, for example, has no hash
         return False
+
+
+def _are_plain_texts(values: NDArray[Any], max_characters: int) -> bool:
+    """Whether all values are texts of ASCII, none of them too long, in which there is no error."""
+    if values.dtype.kind != "O" or len(values) == 0:
+        return False
+    texts = values.tolist()
+    return set(map(type, texts)) == {str} and max(map(len, texts)) <= max_characters and "".join(texts).isascii()
 
 
 def _split_off_errors(
