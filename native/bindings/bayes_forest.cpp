@@ -430,6 +430,10 @@ void bind_single_records(nb::class_<ForestHandle>& bound) {
             [](const ForestHandle& h, const QuerySettings& settings, Vector<double> x, std::int64_t steps,
                const Metric* metric, const FirstLook* look) {
                 const SharedForest forest = h.share();
+                require_metric(*forest, metric);
+                if (steps <= 0)
+                    if (const auto label = label_at_once(*forest, settings, metric, look, checked_record(*forest, x)))
+                        return *label;
                 const TreeRecord record = mapped_record(*forest, metric, look, x);
                 return classify_one<Query>(*forest, settings, record, steps).label(*forest);
             },

@@ -199,6 +199,7 @@ def test_batches_before_the_first_step_have_the_probabilities_of_queries(metric)
         assert answer.reached.all()
         assert not answer.steps.any()
         assert np.array_equal(answer.certified, certified)
+    assert [model.predict(x[None], budget=0)[0] for x in Q] == answer.labels.tolist()
 
 
 def test_a_stopped_batch_before_the_first_step_reaches_its_first_records_alone():

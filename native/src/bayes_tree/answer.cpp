@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "anystream/borrowed.hpp"
@@ -140,42 +141,62 @@ void look_first(const ForestBatch& batch, const Limits& limits, int threads, con
     });
 }
 
+/// The root model's probabilities of one record after another.
+class RootAnswers {
+  public:
+    RootAnswers(const Forest& forest, const Metric* metric) : root_model_(forest.root_model()), metric_(metric) {
+        thread_local Memory spare;
+        memory_ = &spare;
+        memory_->votes.resize(forest.classes());
+        memory_->mapped.resize(forest.dimensions());
+    }
+
+    /// False, with `proba` undefined, if the record is not complete.
+    [[nodiscard]] bool write(std::span<const double> record, std::span<double> proba) {
+        if (!is_complete(record)) return false;
+        if (metric_ != nullptr) {
+            metric_->apply(record.data(), memory_->mapped.data(), memory_->centred);
+            record = memory_->mapped;
+            if (!is_complete(record)) return false;  // huge values may have no difference
+        }
+        root_model_.log2_joint_complete(record.data(), memory_->votes, memory_->scratch);
+        Query::root_posterior(memory_->votes, proba);
+        return true;
+    }
+
+  private:
+    struct Memory {
+        RootModel::Scratch scratch;
+        std::vector<double> votes, mapped, centred;
+    };
+
+    const RootModel& root_model_;
+    const Metric* metric_;
+    Memory* memory_;  // of this thread
+};
+
 /// The answers before the first step to all records, or until the limits end, but to the first kAlwaysReached in any
 /// case: those that queries would begin with, where these are the root model's, without opening any. An incomplete
 /// record is left to a query.
 void answer_by_root_model(const ForestBatch& batch, const Limits& limits, int threads, const AnswerRows& out) {
     constexpr std::size_t kTask = 256;
-    const Metric* const metric = batch.records.metric;
-    const RootModel& root_model = batch.model.root_model();
     const bool calibrated = batch.calibration != nullptr && !batch.calibration->steps.empty();
     const auto point = calibrated ? batch.calibration->at(0) : Calibration::Point{};
     const std::size_t classes = batch.classes();
     std::atomic<bool> stopped{false};
     parallel_for(batch.size(), kTask, threads, [&](std::size_t first, std::size_t last) {
-        thread_local RootModel::Scratch spare;
-        thread_local std::vector<double> votes, mapped, centred;
-        votes.resize(classes);
-        mapped.resize(batch.records.raw.dimensions);
+        RootAnswers answers(batch.model, batch.records.metric);
         StopWatch watch(limits);
         for (std::size_t i = first; i < last; ++i) {
             if (i >= kAlwaysReached && (stopped.load(std::memory_order_relaxed) || watch.due())) {
                 stopped.store(true, std::memory_order_relaxed);
                 return;
             }
-            std::span<const double> record = batch.records.raw.row(i);
-            bool complete = is_complete(record);
-            if (complete && metric != nullptr) {
-                metric->apply(record.data(), mapped.data(), centred);
-                record = mapped;
-                complete = is_complete(record);  // huge values may have no difference
-            }
-            if (!complete) {
+            const auto proba = out.proba.subspan(i * classes, classes);
+            if (!answers.write(batch.records.raw.row(i), proba)) {
                 answer_by_query(batch, i, out);
                 continue;
             }
-            root_model.log2_joint_complete(record.data(), votes, spare);
-            const auto proba = out.proba.subspan(i * classes, classes);
-            Query::root_posterior(votes, proba);
             if (calibrated) Calibration::apply(proba, point);
             out.set(i, 0, false);
         }
@@ -320,6 +341,22 @@ TreeRecord in_tree_space(const Metric* metric, std::span<const double> record) {
         directions.insert(directions.end(), row, row + d);
     }
     return {mapped, directions, missing};
+}
+
+std::optional<std::size_t> label_at_once(const Forest& forest, const QuerySettings& settings, const Metric* metric,
+                                         const FirstLook* look, std::span<const double> record) {
+    if (Query::looks_first(forest, look)) {
+        if (!is_complete(record)) return std::nullopt;
+        thread_local std::vector<float> scores;
+        scores.resize(look->lanes());
+        look->scores(record.data(), 1, scores);
+        return look_label(std::span(scores).first(forest.classes()));
+    }
+    if (!Query::root_model_answers(forest, settings)) return std::nullopt;
+    thread_local std::vector<double> proba;
+    proba.resize(forest.classes());
+    if (!RootAnswers(forest, metric).write(record, proba)) return std::nullopt;
+    return static_cast<std::size_t>(std::max_element(proba.begin(), proba.end()) - proba.begin());
 }
 
 void log2_scores_in_stages(const ForestBatch& batch, std::span<const std::int64_t> stages, int threads,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,6 +34,11 @@ struct MappedRows {
         return record;
     }
 };
+
+/// The class of a raw record before its first step, if that can be told without opening a query.
+[[nodiscard]] std::optional<std::size_t> label_at_once(const Forest& forest, const QuerySettings& settings,
+                                                       const Metric* metric, const FirstLook* look,
+                                                       std::span<const double> record);
 
 using ForestBatch = Batch<Query, MappedRows>;
 
