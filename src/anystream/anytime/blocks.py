@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _BLOCK_VALUES = 2**16  # validating so many takes some 50 microseconds
 _MIN_RECORDS = 64
 _FIRST_OVERHEAD_S = 1e-4  # assumed before a block was measured
+_SPARE = 1.5  # a block may take so much longer after its share than others: one in a hundred takes twice as long
 _MIN_SHARE_S = 2e-4  # of a block: each costs some 100 microseconds beside, however few of its records are reached
 
 
@@ -31,11 +32,11 @@ def classify_in_blocks(model: AnytimeClassifier, X: NDArray[Any], limits: Budget
     """Return the rows of records, block by block until a deadline; each block gets its share of the time left.
 
     Records are validated when their turn comes. A share is never shorter than a block is worth, so with too little time
-    for all records the first ones are reached. No block is begun that would end after the deadline if it took as long
-    beyond its share as the last two did (at all, if they ended before); so the last records may have no rows. A block
-    ends behind its last record that was reached; the next one begins there, and is shorter if that was early. Records
-    before it that were not reached, because something held up one thread, have another turn. Labels of records that
-    were not reached are undefined.
+    for all records the first ones are reached. No block is begun that would end after the deadline if it took half as
+    long again beyond its share as two of the last three did (as long at all as the shorter of the last two, unless both
+    ended late); so the last records may have no rows. A block ends behind its last record that was reached; the next one begins there, and is shorter if
+    that was early. Records before it that were not reached, because something held up one thread, have another turn.
+    Labels of records that were not reached are undefined.
 
     Parameters
     ----------
@@ -50,7 +51,8 @@ def classify_in_blocks(model: AnytimeClassifier, X: NDArray[Any], limits: Budget
     """
     n_records, first, size = len(X), 0, length
     blocks: list[Rows] = []
-    overheads_s: list[float] = []  # what blocks take beyond their shares; those that end before, at all
+    late: list[bool] = []  # whether a block ended after its share
+    overheads_s: list[float] = []  # what it took beyond it, and half as much again; one that was not late, at all
     expected_s = _FIRST_OVERHEAD_S
     while first < n_records:
         if first > 0 and limits.ends_within(expected_s):
@@ -64,16 +66,18 @@ def classify_in_blocks(model: AnytimeClassifier, X: NDArray[Any], limits: Budget
         rows = _until_last_reached(_classify(model, records, share))
         assert share.until is not None
         ended = time.monotonic()
-        overheads_s.append(ended - (share.until if ended > share.until else started))
+        late.append(ended > share.until)
+        overheads_s.append(_SPARE * (ended - share.until) if late[-1] else ended - started)
         missed = _find_missed(rows)
         if len(missed) > 0 and not limits.ends_within(2 * (ended - started)):
-            share = _share(limits, len(missed) / (n_records - first), overheads_s[-1])
+            share = _share(limits, len(missed) / (n_records - first), expected_s)
             rows = _replace(rows, missed, _classify(model, records[missed], share))
         blocks.append(rows)
         n_read = len(rows.labels)
         first += n_read
         size = min(length, max(_MIN_RECORDS, 2 * n_read))
-        expected_s = min(overheads_s[-2:])  # what holds up one block need not hold up the next
+        # What holds up one block need not hold up the next.
+        expected_s = sorted(overheads_s[-3:])[-2:][0] if all(late[-2:]) else min(overheads_s[-2:])
     return blocks
 
 
