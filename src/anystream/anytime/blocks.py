@@ -34,9 +34,9 @@ def classify_in_blocks(model: AnytimeClassifier, X: NDArray[Any], limits: Budget
     Records are validated when their turn comes. A share is never shorter than a block is worth, so with too little time
     for all records the first ones are reached. No block is begun that would end after the deadline if it took half as
     long again beyond its share as two of the last three did (as long at all as the shorter of the last two, unless both
-    ended late); so the last records may have no rows. A block ends behind its last record that was reached; the next one begins there, and is shorter if
-    that was early. Records before it that were not reached, because something held up one thread, have another turn.
-    Labels of records that were not reached are undefined.
+    ended late); so the last records may have no rows. A block ends behind its last record that was reached; the next
+    one begins there, and is shorter if that was early. Records before it that were not reached, because something held
+    up one thread, have another turn. Labels of records that were not reached are undefined.
 
     Parameters
     ----------
