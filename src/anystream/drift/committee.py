@@ -53,6 +53,9 @@ class Committee:
         active = self.active
         votes = []
         for i, (member, _) in enumerate(active):
+            if not member.takes_steps:
+                votes.append(member.proba(records, n_classes))
+                continue
             vote = member.classify(records, n_classes, budget.share(1 / (len(active) - i)))
             np.maximum(steps, vote.steps, out=steps)
             certified &= vote.certified

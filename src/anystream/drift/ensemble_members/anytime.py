@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from anystream.drift.ensemble_members.estimator import EstimatorMember
 
 class AnytimeMember(EstimatorMember):
     """Anytime classifier, which gets the budget of the ensemble. It can learn any class at any time."""
+
+    takes_steps: ClassVar[bool] = True
 
     def fit(self, records: NDArray[np.float64], numbers: NDArray[np.int32], n_classes: int) -> None:
         """Train the classifier."""

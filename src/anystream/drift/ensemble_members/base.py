@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ class Member(ABC):
     Records may have more columns than the member has learned; it ignores them.
     """
 
+    takes_steps: ClassVar[bool] = False
+    """Whether `classify` can end early; else it is `proba`, certified, whatever the budget."""
     n_features: int = 0
     """Columns that the member uses; 0 before it has learned."""
 
