@@ -128,3 +128,23 @@ def test_too_little_time_for_all_records_is_not_spent_on_beginning_blocks(monkey
     n_reached = sum(np.count_nonzero(rows.reached) for rows in found)
     assert n_reached >= min(n_records, 0.4 * 4e-3 / (record_s + 9e-5 / 1000))  # 9e-5 s for each block beside
     assert work.now < 4e-3 + 1e-4
+
+
+class UnsteadyWork(Work):
+    """Takes its share and then 160 us, in one call of eight half as long again."""
+
+    def classify_records(self, records, budget):
+        self.lengths.append(len(records))
+        self.now = max(self.now, budget.until) + 1.6e-4 * (1.5 if len(self.lengths) % 8 == self.slow else 1.0)
+        reached = np.arange(len(records)) < 8
+        return BatchResult(np.full((len(records), 2), 0.5), np.zeros(len(records), int), reached, reached)
+
+
+@pytest.mark.parametrize("slow", range(8))
+@pytest.mark.parametrize("until", np.linspace(2e-3, 3e-3, 11))
+def test_a_block_that_takes_half_as_long_again_ends_in_time(monkeypatch, slow, until):
+    work = UnsteadyWork(monkeypatch, 0.0, 0.0)
+    work.slow = slow
+    classify_in_blocks(work, np.zeros((10_000, 1)), Budget(until=until), 1000)
+    assert work.now <= until + 1e-5
+    assert work.now > until - 7e-4
