@@ -35,11 +35,6 @@ struct MappedRows {
     }
 };
 
-/// The class of a raw record before its first step, if that can be told without opening a query.
-[[nodiscard]] std::optional<std::size_t> label_at_once(const Forest& forest, const QuerySettings& settings,
-                                                       const Metric* metric, const FirstLook* look,
-                                                       std::span<const double> record);
-
 using ForestBatch = Batch<Query, MappedRows>;
 
 /// Answers every record within the limits. Steps are per record; a deadline and a flag bound the whole call.
@@ -54,6 +49,11 @@ using ForestBatch = Batch<Query, MappedRows>;
 ///   - more records are answered in passes over all of them: a shallow pass first, so that every record has an answer,
 ///     then deeper ones that start each record from scratch, as deep as the time left allows.
 void answer(const ForestBatch& batch, const Limits& limits, int threads, const AnswerRows& out);
+
+/// The class of a raw record before its first step, if that can be told without opening a query.
+[[nodiscard]] std::optional<std::size_t> label_at_once(const Forest& forest, const QuerySettings& settings,
+                                                       const Metric* metric, const FirstLook* look,
+                                                       std::span<const double> record);
 
 /// What `log2_scores_in_stages` writes.
 struct ScoreRows {
