@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <span>
@@ -131,6 +132,7 @@ class GroupedAnswers {
     using Query = typename Batch::Query;
 
     static constexpr std::size_t kFew = 8;
+    static constexpr std::size_t kTimed = 4;  // records that are written in a row to time it: the least counts
     static constexpr std::size_t kMaxGroup = 256;
     static constexpr std::chrono::microseconds kStart{60};  // what starting a thread costs
     static constexpr std::chrono::milliseconds kLong{2};    // a deadline with so much time left loses little by a trial
@@ -155,59 +157,91 @@ class GroupedAnswers {
         return true;
     }
 
+    /// Records that one thread answers together.
+    struct Group {
+        std::span<Query> queries;
+        std::size_t first, size;               // its first record in the batch; records opened
+        Clock::time_point until, share_until;  // the end of the call, and of the share of this group
+        Clock::duration writing;               // what writing one answer takes
+    };
+
     void take_groups() {
         active_.fetch_add(1, std::memory_order_relaxed);
         thread_local std::vector<Query> spare;
         Borrowed borrowed(spare);
-        std::vector<Query>& group = *borrowed;
-        if (group.size() < group_) group.resize(group_);
+        std::vector<Query>& queries = *borrowed;
+        if (queries.size() < group_) queries.resize(group_);
         StopWatch end(limits_), share(limits_);
         InterruptibleSteps steady;
         for (std::size_t first; (first = next_.fetch_add(group_, std::memory_order_relaxed)) < batch_.size();) {
             const std::size_t last = std::min(batch_.size(), first + group_);
-            if (limits_.timed()) share.restart(end_of_share(last - first, batch_.size() - first));
-            const std::size_t size = open_within(end, share, first, last, group);
+            Group group{queries, first, 0, limits_.until, limits_.until, Clock::duration::zero()};
+            if (limits_.timed()) {
+                group.share_until = end_of_share(last - first, batch_.size() - first);
+                share.restart(group.share_until);
+            }
+            open_within(end, share, last, group);
             if constexpr (kTogether<Query>) {
-                Query::advance_together(batch_.model, std::span(group).first(size), limits_.steps, &share);
+                Query::advance_together(batch_.model, group.queries.first(group.size), limits_.steps, &share);
                 check_interrupts();
+            } else {
+                refine_in_rounds(group, share, steady);
             }
-            for (bool going = !kTogether<Query>; going && !share.due();) {
-                going = false;
-                for (std::size_t i = 0; i < size && !share.due(); ++i) {
-                    const auto round = std::min<std::int64_t>(Query::kRoundSteps, limits_.steps - group[i].steps());
-                    steady.advance(group[i], batch_.model, round, &share);
-                    going |= !group[i].certified() && group[i].steps() < limits_.steps;
-                }
-            }
-            for (std::size_t i = 0; i < size; ++i) batch_.write(group[i], first + i, out_);
-            if (size < last - first) break;
+            for (std::size_t i = 0; i < group.size; ++i) batch_.write(group.queries[i], first + i, out_);
+            if (group.size < last - first) break;
         }
-        for (Query& query : group)
+        for (Query& query : queries)
             if (query.steps() > kMaxKeptSteps) query = Query();
     }
 
-    /// Opens records first..last - 1 until the limits end, but all of the first kAlwaysReached; returns how many. Each
-    /// brings both ends forward by the time that writing its answer takes.
-    [[nodiscard]] std::size_t open_within(StopWatch& end, StopWatch& share, std::size_t first, std::size_t last,
-                                          std::vector<Query>& group) {
-        constexpr std::size_t kTimed = 4;  // records that are written at once to time it; the first finds cold memory
-        const bool timed = limits_.timed() && last - first > kFew;
+    /// Opens records of a group, up to `last`, until the limits end, but all of the first kAlwaysReached. Each brings
+    /// both ends forward by the time that writing its answer takes.
+    void open_within(StopWatch& end, StopWatch& share, std::size_t last, Group& group) {
+        const bool timed = limits_.timed() && last - group.first > kFew;
         if (limits_.timed()) end.restart(limits_.until);
-        auto writing = timed ? Clock::duration::max() : Clock::duration::zero();
-        std::size_t opened = 0;
-        for (std::size_t i = first; i < last && (i < kAlwaysReached || !end.due()); ++i) {
-            batch_.open(group[opened++], i);
-            if (timed && opened <= kTimed) {
-                const auto before = Clock::now();
-                batch_.write(group[opened - 1], i, out_);
-                writing = std::min(writing, Clock::now() - before);
-            }
-            if (opened < kTimed) continue;
-            const Clock::duration all = opened == kTimed ? writing * static_cast<Clock::rep>(kTimed) : writing;
-            end.bring_forward(all);
-            share.bring_forward(all);
+        for (std::size_t i = group.first; i < last && (i < kAlwaysReached || !end.due()); ++i) {
+            batch_.open(group.queries[group.size++], i);
+            if (!timed || group.size < kTimed) continue;
+            if (std::has_single_bit(group.size)) time_writing(group, 0);
+            end.end_at(before_writing(group, group.until));
+            share.end_at(before_writing(group, group.share_until));
         }
-        return opened;
+    }
+
+    /// Takes steps on the records of a group in turns until its share of the time ends.
+    void refine_in_rounds(Group& group, StopWatch& share, InterruptibleSteps& steady) {
+        const bool timed = group.writing > Clock::duration::zero();
+        bool going = true;
+        for (std::size_t round = 1; going && !share.due(); ++round) {
+            going = false;
+            for (std::size_t i = 0; i < group.size && !share.due(); ++i) {
+                Query& query = group.queries[i];
+                const auto steps = std::min<std::int64_t>(Query::kRoundSteps, limits_.steps - query.steps());
+                steady.advance(query, batch_.model, steps, &share);
+                going |= !query.certified() && query.steps() < limits_.steps;
+            }
+            if (timed && going && std::has_single_bit(round)) {
+                time_writing(group, round);
+                share.end_at(before_writing(group, group.share_until));
+            }
+        }
+    }
+
+    /// Measures what writing one answer takes, on some records in a row. Once is not enough: it takes longer when the
+    /// memory of a query was not used for a while, and behind some steps.
+    void time_writing(Group& group, std::size_t record) {
+        group.writing = Clock::duration::max();
+        for (std::size_t k = 0; k < kTimed; ++k) {
+            const std::size_t i = (record + k) % group.size;
+            const auto before = Clock::now();
+            batch_.write(group.queries[i], group.first + i, out_);
+            group.writing = std::min(group.writing, Clock::now() - before);
+        }
+    }
+
+    /// The instant before another at which the answers of a group have to be written.
+    static Clock::time_point before_writing(const Group& group, Clock::time_point until) noexcept {
+        return until - group.writing * static_cast<Clock::rep>(group.size);
     }
 
     /// When the share of `records` ends, of the `left` records that no thread has finished yet.

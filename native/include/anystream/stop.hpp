@@ -69,8 +69,8 @@ class StopWatch {
         countdown_ = 0;
     }
 
-    /// Ends earlier by so much: time for what is left to do after the end.
-    void bring_forward(Clock::duration time) noexcept { until_ -= time; }
+    /// Sets another deadline, which counts from the next time on that the clock is read.
+    void end_at(Clock::time_point until) noexcept { until_ = until; }
 
   private:
     static constexpr std::chrono::nanoseconds kNear{

@@ -24,8 +24,7 @@ from anystream.anytime.stages import check_stages
 if TYPE_CHECKING:
     from anystream.anytime.profile import PerformanceProfile
 
-_FINISH_S = 1.5e-4  # before a deadline: time to put an answer together, and to come back from other threads
-_BLOCKS_FINISH_S = 1e-4  # less for blocks, which are joined later
+_FINISH_S = 2e-4  # before a deadline: time to put an answer together, and for a last step that takes longer than most
 
 
 class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -169,7 +168,7 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         if length is not None and len(X) > length:  # type: ignore[arg-type]  # an array
             model = self.published()
             behind = model.describe_unread(len(model.classes_))  # before the deadline: few batches are so large
-            blocks = classify_in_blocks(model, X, limits.end_early(_BLOCKS_FINISH_S), length)  # type: ignore[arg-type]
+            blocks = classify_in_blocks(model, X, limits.end_early(_FINISH_S), length)  # type: ignore[arg-type]
             self.check_unchanged()
             n_read = sum(len(rows.labels) for rows in blocks)
             behind = behind._replace(n_behind=len(X) - n_read)  # type: ignore[arg-type]
