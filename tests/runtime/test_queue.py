@@ -6,6 +6,10 @@ from hypothesis import strategies as st
 from anystream.runtime import RecordQueue, Records
 
 
+def numbers(parts):
+    return [number for part in parts for number in part.sequence.tolist()]
+
+
 def make_records(first, deadlines):
     n = len(deadlines)
     offset = np.arange(first, first + n)
@@ -49,18 +53,67 @@ def test_a_slice_or_positions_dequeue_those_records_and_leave_the_rest(deadlines
 )
 def test_the_policy_decides_which_records_are_evicted(overflow, evicted):
     queue = RecordQueue(4, overflow)
-    assert len(queue.enqueue(make_records(0, np.array([9.0, 8.0, 7.0])))) == 0
+    assert queue.enqueue(make_records(0, np.array([9.0, 8.0, 7.0]))) == []
     surplus = queue.enqueue(make_records(3, np.array([1.0, 2.0, 3.0])))
-    assert sorted(surplus.sequence.tolist()) == evicted
+    assert sorted(numbers(surplus)) == evicted
     assert len(queue) == 4
 
 
 def test_records_that_are_late_are_evicted_before_those_that_are_answered_now():
     queue = RecordQueue(4, "answer_now")
     queue.enqueue(make_records(0, np.array([1.0, 9.0, 8.0])), 0.0)
-    assert queue.enqueue(make_records(3, np.array([3.0, 2.0])), 1.5).sequence.tolist() == [0]
-    assert queue.enqueue(make_records(5, np.array([7.0, 6.0])), 2.5).sequence.tolist() == [4, 6]
+    assert numbers(queue.enqueue(make_records(3, np.array([3.0, 2.0])), 1.5)) == [0]
+    assert numbers(queue.enqueue(make_records(5, np.array([7.0, 6.0])), 2.5)) == [4, 6]
     assert queue.records().sequence.tolist() == [3, 5, 2, 1]
+
+
+def test_the_newest_and_the_oldest_are_evicted_wherever_their_deadlines_are():
+    rng = np.random.default_rng(0)
+    for overflow in ("answer_now", "shed_oldest", "shed_newest"):
+        queue, waiting = RecordQueue(20, overflow), {}
+        for first in range(0, 300, 15):
+            now, deadlines = first / 10, first / 10 + rng.integers(-3, 9, 15)
+            waiting.update(zip(range(first, first + 15), deadlines, strict=True))
+            evicted = numbers(queue.enqueue(make_records(first, deadlines), now))
+            expected = sorted(waiting)[: len(evicted)]
+            if overflow == "shed_newest":
+                expected = sorted(waiting)[20:]
+            elif overflow == "answer_now":
+                late = [(due, number) for number, due in waiting.items() if due < now]
+                expected = [number for _, number in sorted(late)][: len(evicted)]
+                expected += sorted(set(waiting) - set(expected))[20:]
+            assert len(evicted) == len(waiting) - len(queue) == max(len(waiting) - 20, 0)
+            assert sorted(evicted) == sorted(expected)
+            for number in evicted:
+                del waiting[number]
+            assert queue.records().sequence.tolist() == sorted(waiting, key=lambda number: (waiting[number], number))
+
+
+@given(st.lists(st.lists(st.integers(0, 20), max_size=6), max_size=8), st.data())
+def test_records_that_return_to_the_queue_have_their_old_places(batches, data):
+    queue, waiting, first = RecordQueue(10_000), [], 0
+    for deadlines in batches:
+        queue.enqueue(make_records(first, np.array(deadlines, dtype=float) + 0.5 * (first % 2)))
+        waiting += [(due + 0.5 * (first % 2), first + i) for i, due in enumerate(deadlines)]
+        first += len(deadlines)
+        taken = queue.dequeue(data.draw(st.integers(0, 10)))
+        again = np.array(data.draw(st.lists(st.booleans(), min_size=len(taken), max_size=len(taken))), dtype=bool)
+        queue.enqueue(taken.take(again))
+        finished = set(taken.take(~again).sequence.tolist())
+        waiting = sorted(each for each in waiting if each[1] not in finished)
+        assert queue.deadlines().tolist() == [due for due, _ in waiting]
+        assert sorted(queue.records().sequence.tolist()) == sorted(number for _, number in waiting)
+
+
+def test_records_that_return_to_a_long_queue_do_not_copy_it():
+    queue = RecordQueue(10_000)
+    queue.enqueue(make_records(0, np.arange(4000.0)))
+    queue.enqueue(make_records(4000, np.arange(4000.0, 8000.0)))
+    features = queue.records().features
+    taken = queue.dequeue(100)
+    queue.enqueue(taken.take(np.arange(50, 100)))
+    assert len(queue.dequeue(50)) == 50
+    assert np.shares_memory(queue.dequeue(7900).features, features)
 
 
 def test_free_slots_are_the_capacity_less_the_records():

@@ -104,9 +104,9 @@ class BatchClassifier:
         self._scheduler.observe(batch, answer, now)
         again = None
         if has_time and not answer.reached.all() and answer.reached.any() and not self._stop.is_set():
-            unreached = ~answer.reached & (batch.deadline > now)
-            if unreached.any():
-                batch, answer, again = batch.take(~unreached), answer.take(~unreached), batch.take(unreached)
+            unreached = np.flatnonzero(~answer.reached & (batch.deadline > now))
+            if len(unreached) > 0:
+                batch, answer, again = _split(batch, answer, unreached)
         self._learner.observe_classified(batch)
         self._label_intake.match(self._delivery.deliver(batch, answer, model.classes_, now))
         return work, again
@@ -139,6 +139,19 @@ def _classify(model: Any, features: NDArray[np.float64], budget: Budget) -> tupl
     answer: Answer = model.classify(features, budget=budget)
     reached, stepped = (int(np.count_nonzero(each)) for each in (answer.reached, answer.steps))
     return answer, Work(calls=1, records=reached, steps=int(answer.steps.sum()), stepped=stepped)
+
+
+def _split(batch: Records, answer: Answer, rows: NDArray[np.int64]) -> tuple[Records, Answer, Records]:
+    """Return the records of a batch without some rows, their answers, and the records of these rows.
+
+    Rows at the end, as a deadline leaves them, are not copied.
+    """
+    first = len(batch) - len(rows)
+    if rows[0] == first:
+        return batch.take(slice(first)), answer.take(slice(first)), batch.take(slice(first, None))
+    others = np.ones(len(batch), dtype=np.bool_)
+    others[rows] = False
+    return batch.take(others), answer.take(others), batch.take(rows)
 
 
 def _merge_answers(answer: Answer, rows: NDArray[np.int64], deeper: Answer) -> Answer:

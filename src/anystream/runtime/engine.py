@@ -36,6 +36,7 @@ from anystream.runtime.summary import Summary
 from anystream.runtime.warm_up import measure_step_cost
 
 _READ_SHARE = 0.25  # fraction of a deadline for the records that are read ahead of it, at all their steps
+_MAX_READ = 4.0  # a turn that takes more than this many times what arrives in `batch_s` reads what a stall has left
 _UNLIMITED_STEPS = 100  # steps that a record is expected to take where the scheduler has no maximum
 _MAX_IDLE_S = 0.02  # maximum time that an idle engine waits for its source before it looks for labels and `stop` again
 
@@ -285,11 +286,13 @@ class Engine:
     def _turn(self, *, ending: bool = False) -> None:
         began = self.clock.now()
         n_taken, evicted = (0, []) if ending else self._intake.take(began, self._max_untimed())
+        reading_s = self.clock.now() - began
         evicted_s = sum(self._finish_evicted(part, began) for part in evicted)
+        backlog_s = self._backlog_share(n_taken) * reading_s
         while self._withdrawn:
             self.summary.withdrawn += self.queue.remove(self._withdrawn.popleft())
         n_taken += self._label_intake.take()
-        plan, batch_size = self._classify_batch(began, evicted_s)
+        plan, batch_size = self._classify_batch(began, evicted_s + backlog_s)
         self.learner.update(self.summary.answered)
         self._save_if_due()
         now = self.clock.now()
@@ -317,6 +320,14 @@ class Engine:
         each_s = self.cost.each_s(steps if getattr(self.source, "always_ready", False) else 0)
         return int(min(max(_READ_SHARE * self._within_s / each_s, 1.0), self._max_records))
 
+    def _backlog_share(self, n_taken: int) -> float:
+        """Return the share of the records taken that a turn of usual length would not have taken.
+
+        A stall leaves them. Reading them is no cost of the next batch: batches would be planned as if each had it.
+        """
+        usual = max(self._intake.rate.per_s * self._batch_s, 1.0)
+        return max(0.0, 1.0 - _MAX_READ * usual / max(n_taken, 1))
+
     def _finish_evicted(self, evicted: Records, now: float) -> float:
         """Answer or shed the records that the queue evicted; return the seconds that the model took.
 
@@ -338,19 +349,21 @@ class Engine:
         work.measured_by(self.cost, self.clock.now() - called)
         return self.clock.now() - began
 
-    def _classify_batch(self, began: float, evicted_s: float) -> tuple[BatchPlan | None, int]:
-        """Classify the batch that the scheduler plans; its cost is the turn without evicted records."""
+    def _classify_batch(self, began: float, other_s: float) -> tuple[BatchPlan | None, int]:
+        """Classify the batch that the scheduler plans; its cost is the turn without `other_s` seconds."""
         if len(self.queue) == 0:
             return None, 0
         plan = self.scheduler.plan(
-            SchedulerContext(self.queue, began, self.cost, self._batch_s, self._max_records, self._intake.rate.per_s)
+            SchedulerContext(
+                self.queue, self.clock.now(), self.cost, self._batch_s, self._max_records, self._intake.rate.per_s
+            )
         )
         limit = self.learner.records_until_update(self.summary.answered)
         batch = self.queue.dequeue(plan.rows if limit is None else plan.first_rows(limit))
         work, unreached = self._classifier.classify_planned(batch, plan.steps, plan.until)
         if unreached is not None:
             self.queue.enqueue(unreached)
-        work.measured_by(self.cost, self.clock.now() - began - evicted_s)
+        work.measured_by(self.cost, self.clock.now() - began - other_s)
         return plan, len(batch)
 
     # -- checkpoints -------------------------------------------------------------------------------------------------

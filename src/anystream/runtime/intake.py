@@ -105,21 +105,20 @@ class Intake:
         n_taken, piece, more = 0, _PIECE if in_pieces else max_records, True
         while more and n_taken < max_records:
             wanted = min(piece, max_records - n_taken)
-            n_polled, part = self._take_piece(now, wanted)
+            n_polled, parts = self._take_piece(now, wanted)
             n_taken += n_polled
             more = n_polled >= wanted
-            if len(part):
-                evicted.append(part)
+            evicted += parts
         self.rate.observe(n_taken, now)
         return n_taken, evicted
 
-    def _take_piece(self, now: float, max_records: int) -> tuple[int, Records]:
+    def _take_piece(self, now: float, max_records: int) -> tuple[int, list[Records]]:
         """Poll once, check the records and enqueue them; return how many there were, and those that were evicted."""
         records, rejected = self._poll(max_records)
         self.remove_revoked()
         n_polled = len(records) + len(rejected)
         if n_polled == 0:
-            return 0, records
+            return 0, []
         self._summary.taken += n_polled
         self._delivery.reject(rejected)
         records, invalid = self._checks.split(records)

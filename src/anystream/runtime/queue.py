@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import deque
 from typing import Any, Literal, get_args
@@ -26,7 +27,8 @@ class RecordQueue:
     overflow : {"block", "answer_now", "shed_oldest", "shed_newest"}, default="block"
         The policy for more records than that. ``"block"``: they stay in the source until there are free slots
         (back-pressure; nothing is lost). ``"answer_now"``: those that are late already, then the newest, are evicted
-        and answered at once: the newest at budget 0, late ones with the prior probabilities.
+        and answered at once: the newest at budget 0, late ones with the prior probabilities. Late ones never fill more
+        than half of the queue.
         ``"shed_oldest"`` and ``"shed_newest"``: the oldest, or the newest, are evicted unanswered; the engine counts
         them and sends them to the dead letters.
     """
@@ -49,20 +51,20 @@ class RecordQueue:
         """How many more records fit."""
         return self.capacity - self._length
 
-    def enqueue(self, records: Records, now: float = -math.inf) -> Records:
-        """Enqueue records at the instant `now`; return those that the overflow policy evicted."""
+    def enqueue(self, records: Records, now: float = -math.inf) -> list[Records]:
+        """Enqueue records at the instant `now`; return those that the overflow policy evicted, in parts."""
         self._insert(records)
-        surplus = self._length - self.capacity
-        if surplus <= 0:
-            return records.take(slice(0, 0))
-        n_late = min(int(np.searchsorted(self.deadlines(), now)), surplus) if self.overflow == "answer_now" else 0
-        if n_late == surplus:
-            return self.dequeue(n_late)  # from the front: those that stay are not copied
-        by_age = np.argsort(self._column("sequence"), kind="stable")
+        surplus = max(self._length - self.capacity, 0)
+        evicted: list[Records] = []
         if self.overflow == "answer_now":
-            newest = by_age[by_age >= n_late][n_late - surplus :]
-            return self.dequeue(np.concatenate([np.arange(n_late), newest]))
-        return self.dequeue(by_age[:surplus] if self.overflow == "shed_oldest" else by_age[-surplus:])
+            n_late = int(np.searchsorted(self.deadlines(), now))
+            wanted = max(min(n_late, surplus), n_late - self.capacity // 2)
+            evicted = self._pop(min(self._end_of_part(wanted), n_late))
+            surplus -= sum(map(len, evicted))
+        if surplus > 0:
+            by_age = np.argsort(self._column("sequence"), kind="stable")
+            evicted.append(self.dequeue(by_age[:surplus] if self.overflow == "shed_oldest" else by_age[-surplus:]))
+        return evicted
 
     def deadlines(self) -> NDArray[np.float64]:
         """Return the deadlines of all records, ascending."""
@@ -82,6 +84,8 @@ class RecordQueue:
 
     def dequeue(self, rows: int | slice | NDArray[np.int64]) -> Records:
         """Remove and return records: that many from the front, those of a slice, or those at given positions."""
+        if isinstance(rows, np.ndarray) and len(rows) and (np.diff(rows) == 1).all():
+            rows = slice(int(rows[0]), int(rows[-1]) + 1)
         if isinstance(rows, np.ndarray):
             whole = self._concatenate_parts()
             stay = np.ones(len(whole), dtype=np.bool_)
@@ -93,7 +97,7 @@ class RecordQueue:
         before = self._pop(first)
         taken = self._pop(last - first)
         self._parts.extendleft(reversed(before))
-        self._length -= sum(map(len, taken))
+        self._length += sum(map(len, before))
         return Records.concatenate(taken) if taken else Records.empty()
 
     def remove(self, offsets: NDArray[np.int64]) -> int:
@@ -113,24 +117,51 @@ class RecordQueue:
                 part = part.take(slice(wanted))
             popped.append(part)
             wanted -= len(part)
+            self._length -= len(part)
         return popped
 
+    def _end_of_part(self, wanted: int) -> int:
+        """Return how many records to remove from the front, `wanted` or more, so that no part is cut."""
+        ends = itertools.accumulate(map(len, self._parts), initial=0)
+        return next(end for end in ends if end >= wanted)
+
     def _insert(self, records: Records) -> None:
+        """Insert records where their deadlines belong; of the others, only those between them are copied."""
         if len(records) == 0:
             return
         self._length += len(records)
         if np.any(records.deadline[1:] < records.deadline[:-1]):
             records = records.take(np.argsort(records.deadline, kind="stable"))
+        between, behind = self._split_off(float(records.deadline[0]), float(records.deadline[-1]))
+        if between:
+            whole = Records.concatenate([*between, records])
+            records = whole.take(np.lexsort((whole.sequence, whole.deadline)))
+        self._parts.append(records)
+        self._parts.extend(behind)
+        if len(self._parts) > _MAX_PARTS:
+            self._concatenate_parts()
+
+    def _split_off(self, first: float, last: float) -> tuple[deque[Records], deque[Records]]:
+        """Remove and return the records that are due from `first` to `last`, and those that are due later.
+
+        If no record is due after `first` all of them stay, also those that are due at `first`.
+        """
+        between: deque[Records] = deque()
+        behind: deque[Records] = deque()
         while self._parts and len(self._parts[-1]) == 0:
             self._parts.pop()
-        if self._parts and records.deadline[0] < self._parts[-1].deadline[-1]:
-            whole = Records.concatenate([*self._parts, records])
-            order = np.lexsort((whole.sequence, whole.deadline))
-            self._parts = deque([whole.take(order)])
-        else:
-            self._parts.append(records)
-            if len(self._parts) > _MAX_PARTS:
-                self._concatenate_parts()
+        if not self._parts or self._parts[-1].deadline[-1] <= first:
+            return between, behind
+        while self._parts and (len(self._parts[-1]) == 0 or self._parts[-1].deadline[-1] >= first):
+            part = self._parts.pop()
+            start, stop = part.deadline.searchsorted(first), part.deadline.searchsorted(last, side="right")
+            if start > 0:
+                self._parts.append(part.take(slice(start)))
+            if start < stop:
+                between.appendleft(part.take(slice(start, stop)))
+            if stop < len(part):
+                behind.appendleft(part.take(slice(stop, None)))
+        return between, behind
 
     def _concatenate_parts(self) -> Records:
         if len(self._parts) > 1:

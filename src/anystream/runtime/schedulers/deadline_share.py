@@ -79,7 +79,7 @@ class DeadlineShare(SingleRound):
         deadlines = context.queue.deadlines()
         late = count_late(context, deadlines)
         n_late = late.count
-        left_s = self._time_left(context, deadlines)[n_late:]
+        left_s = self._time_left(context, deadlines, n_late)
         if n_late and (planned := self._plan_late(context, late, late.slack_s(left_s))) is not None:
             return planned
 
@@ -122,12 +122,14 @@ class DeadlineShare(SingleRound):
             return BatchPlan(min(late.count, context.max_records), 0, context.now)
         return None
 
-    def _time_left(self, context: SchedulerContext, deadlines: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the seconds to the aimed instant, but at least a fraction of those to the deadline."""
-        left_s = deadlines - context.now
+    def _time_left(
+        self, context: SchedulerContext, deadlines: NDArray[np.float64], first: int
+    ) -> NDArray[np.float64]:
+        """Return the seconds to the aimed instant, but at least a fraction of those to the deadline, from `first` on."""
+        left_s = deadlines[first:] - context.now
         if self.aim == 1.0:
             return left_s
-        reserve_s = (1.0 - self.aim) * (deadlines - context.queue.arrivals())
+        reserve_s = (1.0 - self.aim) * (deadlines[first:] - context.queue.arrivals()[first:])
         finite = np.isfinite(reserve_s)
         if not finite.all():
             reserve_s[~finite] = 0.0  # no reserve without a deadline

@@ -53,11 +53,11 @@ def count_late(context: SchedulerContext, deadlines: NDArray[np.float64]) -> Lat
     one_s = cost.estimate_s(1, 0)
     batch_s = max(min(cost.estimate_s(context.records_for(0), 0), _MAX_SHARE * float(left_s[-1])), one_s)
     each_s = batch_s / max((batch_s - cost.call_s) / cost.record_s, 1.0)
-    places = np.arange(n)
-    fitting = (left_s - batch_s) / each_s  # records before this one that leave it time
-    if (fitting >= places).all():
-        return LateRecords(0, batch_s, each_s)
-    excess = places - fitting
+    n_hopeless = int(np.searchsorted(left_s, batch_s))  # they have no time for a batch, even in front of all others
+    places = np.arange(n - n_hopeless)
+    excess = places - (left_s[n_hopeless:] - batch_s) / each_s  # records before this one that leave it no time
+    if not (excess > 0.0).any():
+        return LateRecords(n_hopeless, batch_s, each_s)
     worst = np.maximum.accumulate(excess[::-1])[::-1]
     count = int(np.searchsorted(places - worst, 0.0))  # ascending
-    return LateRecords(count, batch_s, each_s)
+    return LateRecords(n_hopeless + count, batch_s, each_s)
