@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KernelDensity
@@ -144,16 +145,18 @@ def certification(names: list[str]) -> list[list[object]]:
 
 def one_record() -> list[list[object]]:
     rows: list[list[object]] = []
-    for name in ("pendigits", "letter"):
-        called, X, y = data(name)
-        model = BayesTreeClassifier(budget=20).fit(X[1000:], y[1000:])
+    for called, X, y in (data("pendigits"), data("letter"), ("digits", *load_digits(return_X_y=True))):
+        n_held_out = min(1000, len(X) // 3)
+        model = BayesTreeClassifier(budget=20).fit(X[n_held_out:], y[n_held_out:])
         record, as_dict = X[0], dict(enumerate(X[0].tolist()))
+        batch = record[np.newaxis]
         query = per_call(lambda model=model, record=record: model.query(record).label)
         river = per_call(lambda model=model, as_dict=as_dict: model.predict_one(as_dict))
+        table_0 = per_call(lambda model=model, batch=batch: model.predict(batch, budget=0))
+        river_0 = per_call(lambda model=model, as_dict=as_dict: model.predict_one(as_dict, budget=0))
         learn = per_call(lambda model=model, as_dict=as_dict, label=y[0]: model.learn_one(as_dict, label), calls=300)
-        batch = record[np.newaxis]
-        naive = GaussianNB().fit(X[1000:], y[1000:])
-        forest = RandomForestClassifier(100, random_state=0, n_jobs=1).fit(X[1000:6000], y[1000:6000])
+        naive = GaussianNB().fit(X[n_held_out:], y[n_held_out:])
+        forest = RandomForestClassifier(100, random_state=0, n_jobs=1).fit(X[n_held_out:6000], y[n_held_out:6000])
         peers = per_call(lambda: naive.predict(batch), 300), per_call(lambda: forest.predict(batch), 20)
         rows += [
             [
@@ -162,6 +165,8 @@ def one_record() -> list[list[object]]:
                 "<= 5 us",
                 f"GaussianNB {peers[0]:,.0f} us",
             ],
+            [f"predict of a table of one record at budget 0, {called}", f"{table_0:.1f} us", "<= 10 us", ""],
+            [f"predict_one at budget 0, {called}", f"{river_0:.1f} us", "<= 10 us", ""],
             [f"predict_one at budget 20, {called}", f"{river:.1f} us", "<= 20 us", f"RandomForest {peers[1]:,.0f} us"],
             [f"learn_one, {called}", f"{learn:.1f} us", "", ""],
         ]

@@ -69,7 +69,7 @@ def main() -> None:
     notes = [machine(), f"{arguments.exemplars} exemplars in 50 clusters, seed 0; {arguments.queries} queries, seed 1"]
     notes.append("agree: share of our nearest neighbours that float64 arithmetic in NumPy finds too")
     if faiss is None:
-        notes.append("faiss is not installed and therefore left out (pip install faiss-cpu)")
+        notes.append("faiss is not installed and therefore left out; `make bench-peers` installs it")
     print_table(
         "Scan: ns per exemplar, one query, one thread", ["d", "package", "ns", "times ours", "agree"], rows, notes
     )
