@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from anystream import _native
 from anystream.streams import DatasetNotFoundError
 from benchmarks.forest.engines import FORESTS, NotInstalled, fit_forest, import_forest, make_engines
 from benchmarks.runtime.on_time import split
@@ -80,7 +79,7 @@ def main() -> None:
     parser.add_argument("--datasets", default="pendigits,letter,covtype", help="names, separated by commas")
     parser.add_argument("--forests", default=",".join(FORESTS), help="names, separated by commas")
     options = parser.parse_args()
-    rows, notes = [], [f"batches of {BATCH:,}; at most 20,000 training records, seed 0", f"{_native.isa}; {machine()}"]
+    rows, notes = [], [f"batches of {BATCH:,}; at most 20,000 training records, seed 0", machine()]
     for dataset in options.datasets.split(","):
         for forest in options.forests.split(","):
             print(f"{dataset}, {forest}", file=sys.stderr)
