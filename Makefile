@@ -201,6 +201,7 @@ $(VENV)/.peers: $(VENV)/.packages pyproject.toml
 bench-peers: build $(VENV)/.peers
 	@$(PY) -m benchmarks.forest.speed
 	@$(PY) -m benchmarks.neighbors.scan
+	@$(PY) -m benchmarks.peers
 
 # The libraries of the group compare; capymoa needs Java, and is left out of the comparison without it.
 $(VENV)/.compare: $(VENV)/.packages pyproject.toml

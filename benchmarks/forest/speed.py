@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,9 @@ from anystream.streams import DatasetNotFoundError
 from benchmarks.forest.engines import FORESTS, NotInstalled, fit_forest, import_forest, make_engines
 from benchmarks.runtime.on_time import split
 from benchmarks.table import machine, print_table
+from benchmarks.timing import race
 
-BATCH, SINGLES, REPEATS = 1_000, 50, 7
+BATCH = 1_000
 
 
 def measure(dataset: str, forest: str) -> tuple[list[list[Any]], list[str]]:
@@ -31,15 +31,14 @@ def measure(dataset: str, forest: str) -> tuple[list[list[Any]], list[str]]:
     steps = float(ours.classify(batch, budget=ours.max_steps_).steps.mean())
     engines["anystream"] = (ours.predict_proba, np.float64)
     reference = model.predict_proba(batch)
-    works = {}
+    works, differs = {}, {}
     for name, (predict, kind) in engines.items():
         rows = batch.astype(kind)
-        singles = [rows[i : i + 1] for i in range(SINGLES)]
+        works[name] = (predict, rows)
         found = np.asarray(predict(rows)).reshape(len(rows), -1)
         wide = np.column_stack([1 - found, found]) if found.shape[1] == 1 else found
-        differs = float((wide.argmax(axis=1) != reference.argmax(axis=1)).mean())
-        works[name] = (predict, rows, singles, differs)
-    batch_s, single_s = _race(works)
+        differs[name] = float((wide.argmax(axis=1) != reference.argmax(axis=1)).mean())
+    batch_s, single_s = race(works)
     fastest = min(seconds for name, seconds in batch_s.items() if name != "anystream")
     quickest = min(seconds for name, seconds in single_s.items() if name != "anystream")
     lines = [
@@ -52,26 +51,11 @@ def measure(dataset: str, forest: str) -> tuple[list[list[Any]], list[str]]:
             f"{1e6 * single_s[name]:.1f}",
             f"{single_s[name] / quickest:.2f}",
             f"{1e9 * batch_s[name] / len(batch) / steps:.2f}",
-            f"{differs:.1%}",
+            f"{differs[name]:.1%}",
         ]
-        for name, (_, _, _, differs) in works.items()
+        for name in works
     ]
     return lines, [f"{dataset}, {forest}: {steps:,.0f} nodes per record", *notes]
-
-
-def _race(works: dict[str, Any]) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the seconds of a batch and of one record, the minimum of rounds in which every engine has a turn."""
-    batch_s, single_s = dict.fromkeys(works, np.inf), dict.fromkeys(works, np.inf)
-    for _ in range(REPEATS):
-        for name, (predict, rows, singles, _) in works.items():
-            started = time.process_time()
-            predict(rows)
-            batch_s[name] = min(batch_s[name], time.process_time() - started)
-            started = time.process_time()
-            for row in singles:
-                predict(row)
-            single_s[name] = min(single_s[name], (time.process_time() - started) / len(singles))
-    return batch_s, single_s
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ from anystream import (
     MicroClusterClassifier,
 )
 from anystream.drift import WCEA, DynamicWeightedMajority, GaussianNaiveBayes, OnlineTree2, SEAEnsemble
-from benchmarks.table import machine, print_table
+from benchmarks.table import print_table
 
 CLASSIFIERS: dict[str, Callable[[], object]] = {
     "Bayes tree": BayesTreeClassifier,
