@@ -14,18 +14,22 @@ from anystream.anytime.budget import Budget
 if TYPE_CHECKING:
     from anystream.anytime.classifier import AnytimeClassifier
 
-_BLOCK_VALUES = 2**16  # validating so many takes some 50 microseconds
+_BLOCK_VALUES = 2**16  # for one thread; validating so many takes 20 to 50 microseconds
 _MIN_RECORDS = 64
 _FIRST_OVERHEAD_S = 1e-4  # assumed before a block was measured
 _SPARE = 1.5  # a block may take so much longer after its share than others: one in a hundred takes twice as long
-_MIN_SHARE_S = 2e-4  # of a block: each costs some 100 microseconds beside, however few of its records are reached
+_MIN_SHARE_S = 2e-4  # of a block, more if it is larger: it costs some 100 microseconds beside, however few it reaches
 
 
-def block_length(X: Any) -> int | None:
-    """Return the number of records per block; None if the records cannot be divided before they are validated."""
+def block_length(X: Any, n_jobs: int | None) -> int | None:
+    """Return the number of records per block; None if the records cannot be divided before they are validated.
+
+    With more than one thread it is twice as many: it takes one of them some 30 microseconds to begin.
+    """
     if not isinstance(X, np.ndarray) or X.ndim != 2:
         return None
-    return max(_MIN_RECORDS, _BLOCK_VALUES // max(1, int(X.shape[1])))
+    values = _BLOCK_VALUES if n_jobs == 1 else 2 * _BLOCK_VALUES
+    return max(_MIN_RECORDS, values // max(1, int(X.shape[1])))
 
 
 def classify_in_blocks(model: AnytimeClassifier, X: NDArray[Any], limits: Budget, length: int) -> list[Rows]:
@@ -50,6 +54,7 @@ def classify_in_blocks(model: AnytimeClassifier, X: NDArray[Any], limits: Budget
         Records per block.
     """
     n_records, first, size = len(X), 0, length
+    min_share_s = _MIN_SHARE_S * max(1.0, length * X.shape[1] / _BLOCK_VALUES)
     blocks: list[Rows] = []
     late: list[bool] = []  # whether a block ended after its share
     overheads_s: list[float] = []  # what it took beyond it, and half as much again; one that was not late, at all
@@ -59,7 +64,7 @@ def classify_in_blocks(model: AnytimeClassifier, X: NDArray[Any], limits: Budget
             break
         started = time.monotonic()
         block = X[first : first + size]
-        share = _share(limits, len(block) / (n_records - first), expected_s)
+        share = _share(limits, len(block) / (n_records - first), min_share_s, expected_s)
         records = model.validate_records(block)
         if first > 0 and limits.ends_within(expected_s):
             break
@@ -70,7 +75,7 @@ def classify_in_blocks(model: AnytimeClassifier, X: NDArray[Any], limits: Budget
         overheads_s.append(_SPARE * (ended - share.until) if late[-1] else ended - started)
         missed = _find_missed(rows)
         if len(missed) > 0 and not limits.ends_within(2 * (ended - started)):
-            share = _share(limits, len(missed) / (n_records - first), expected_s)
+            share = _share(limits, len(missed) / (n_records - first), min_share_s, expected_s)
             rows = _replace(rows, missed, _classify(model, records[missed], share))
         blocks.append(rows)
         n_read = len(rows.labels)
@@ -81,11 +86,11 @@ def classify_in_blocks(model: AnytimeClassifier, X: NDArray[Any], limits: Budget
     return blocks
 
 
-def _share(limits: Budget, part: float, overhead_s: float) -> Budget:
-    """Return the budget of a part of the work: what it is worth if so much is left, and time for what comes after."""
+def _share(limits: Budget, part: float, min_s: float, overhead_s: float) -> Budget:
+    """Return the budget of a part of the work, at least `min_s` if that is left, and time for what comes after."""
     assert limits.until is not None
     left_s = limits.until - time.monotonic()
-    share_s = min(max(part * left_s, _MIN_SHARE_S), left_s - overhead_s)
+    share_s = min(max(part * left_s, min_s), left_s - overhead_s)
     return limits.share(max(0.0, share_s / left_s) if left_s > 0.0 else 1.0)
 
 

@@ -164,7 +164,7 @@ class AnytimeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         limits = (Budget(steps=self.budget) if budget is None else Budget.of(budget)).start()
         if not hasattr(self, "classes_"):  # quicker than scikit-learn's check
             check_is_fitted(self)
-        length = None if limits.until is None else block_length(X)
+        length = None if limits.until is None else block_length(X, getattr(self, "n_jobs", 1))
         if length is not None and len(X) > length:  # type: ignore[arg-type]  # an array
             model = self.published()
             behind = model.describe_unread(len(model.classes_))  # before the deadline: few batches are so large

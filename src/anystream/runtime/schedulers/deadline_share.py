@@ -122,10 +122,8 @@ class DeadlineShare(SingleRound):
             return BatchPlan(min(late.count, context.max_records), 0, context.now)
         return None
 
-    def _time_left(
-        self, context: SchedulerContext, deadlines: NDArray[np.float64], first: int
-    ) -> NDArray[np.float64]:
-        """Return the seconds to the aimed instant, but at least a fraction of those to the deadline, from `first` on."""
+    def _time_left(self, context: SchedulerContext, deadlines: NDArray[np.float64], first: int) -> NDArray[np.float64]:
+        """Return the seconds to the aimed instant from `first` on, at least a fraction of those to the deadline."""
         left_s = deadlines[first:] - context.now
         if self.aim == 1.0:
             return left_s
