@@ -7,7 +7,7 @@ import pytest
 
 from anystream.anytime import blocks, budget
 from anystream.anytime.answer import BatchResult
-from anystream.anytime.blocks import classify_in_blocks
+from anystream.anytime.blocks import block_length, classify_in_blocks
 from anystream.anytime.budget import Budget
 from anystream.estimators import query_batch
 from anystream.estimators.query_batch import classify_in_portions
@@ -128,6 +128,23 @@ def test_too_little_time_for_all_records_is_not_spent_on_beginning_blocks(monkey
     n_reached = sum(np.count_nonzero(rows.reached) for rows in found)
     assert n_reached >= min(n_records, 0.4 * 4e-3 / (record_s + 9e-5 / 1000))  # 9e-5 s for each block beside
     assert work.now < 4e-3 + 1e-4
+
+
+@pytest.mark.parametrize(("n_jobs", "n_records", "share_s"), [(1, 1024, 2e-4), (2, 2048, 4e-4), (None, 2048, 4e-4)])
+def test_blocks_and_their_shares_are_twice_as_long_with_more_than_one_thread(monkeypatch, n_jobs, n_records, share_s):
+    work, shares = Work(monkeypatch, 1e-5, 1e-7), []
+    plain = work.classify_records
+
+    def note_share(records, limits):
+        shares.append(limits.until - work.now)
+        return plain(records, limits)
+
+    work.classify_records = note_share
+    X = np.zeros((100_000, 64))
+    length = block_length(X, n_jobs)
+    assert length == n_records
+    classify_in_blocks(work, X, Budget(until=4e-3), length)  # too little time for all
+    assert share_s - 6e-5 < shares[0] <= share_s  # less what validating took
 
 
 class UnsteadyWork(Work):
