@@ -130,6 +130,25 @@ def test_too_little_time_for_all_records_is_not_spent_on_beginning_blocks(monkey
     assert work.now < 4e-3 + 1e-4
 
 
+class EarlyWork(Work):
+    """Completes two blocks in half of their shares; others take all but the time to write answers, a hundredth."""
+
+    def classify_records(self, records, budget):
+        self.lengths.append(len(records))
+        is_complete = len(self.lengths) <= 2
+        self.now += (0.5 if is_complete else 0.99) * (budget.until - self.now)
+        certified = np.full(len(records), is_complete)
+        return BatchResult(np.full((len(records), 2), 0.5), np.ones(len(records), int), certified)
+
+
+@pytest.mark.parametrize("n_records", [350, 450, 490])
+def test_the_last_block_begins_also_if_others_end_shortly_before_their_shares(monkeypatch, n_records):
+    work = EarlyWork(monkeypatch, 0.0, 0.0)
+    classify_in_blocks(work, np.zeros((n_records, 1)), Budget(until=0.001 * n_records), 100)
+    assert sum(work.lengths) == n_records
+    assert work.now <= 0.001 * n_records
+
+
 @pytest.mark.parametrize(("n_jobs", "n_records", "share_s"), [(1, 1024, 2e-4), (2, 2048, 4e-4), (None, 2048, 4e-4)])
 def test_blocks_and_their_shares_are_twice_as_long_with_more_than_one_thread(monkeypatch, n_jobs, n_records, share_s):
     work, shares = Work(monkeypatch, 1e-5, 1e-7), []

@@ -38,9 +38,9 @@ def classify_in_blocks(model: AnytimeClassifier, X: NDArray[Any], limits: Budget
     Records are validated when their turn comes. A share is never shorter than a block is worth, so with too little time
     for all records the first ones are reached. No block is begun that would end after the deadline if it took half as
     long again beyond its share as two of the last three did (as long at all as the shorter of the last two, unless both
-    ended late); so the last records may have no rows. A block ends behind its last record that was reached; the next
-    one begins there, and is shorter if that was early. Records before it that were not reached, because something held
-    up one thread, have another turn. Labels of records that were not reached are undefined.
+    were stopped by the end of theirs); so the last records may have no rows. A block ends behind its last record that
+    was reached; the next one begins there, and is shorter if that was early. Records before it that were not reached,
+    because something held up one thread, have another turn. Labels of records that were not reached are undefined.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def classify_in_blocks(model: AnytimeClassifier, X: NDArray[Any], limits: Budget
     n_records, first, size = len(X), 0, length
     min_share_s = _MIN_SHARE_S * max(1.0, length * X.shape[1] / _BLOCK_VALUES)
     blocks: list[Rows] = []
-    late: list[bool] = []  # whether a block ended after its share
-    overheads_s: list[float] = []  # what it took beyond it, and half as much again; one that was not late, at all
+    stopped: list[bool] = []  # whether a block used all of its share
+    overheads_s: list[float] = []  # what it took beyond it, and half as much again; one that was not stopped, at all
     expected_s = _FIRST_OVERHEAD_S
     while first < n_records:
         if first > 0 and limits.ends_within(expected_s):
@@ -71,8 +71,9 @@ def classify_in_blocks(model: AnytimeClassifier, X: NDArray[Any], limits: Budget
         rows = _until_last_reached(_classify(model, records, share))
         assert share.until is not None
         ended = time.monotonic()
-        late.append(ended > share.until)
-        overheads_s.append(_SPARE * (ended - share.until) if late[-1] else ended - started)
+        stopped.append(ended > share.until or _ends_with_share(rows, share.until - started, share.until - ended))
+        beyond_s = _SPARE * (ended - share.until) if ended > share.until else _FIRST_OVERHEAD_S
+        overheads_s.append(beyond_s if stopped[-1] else ended - started)
         missed = _find_missed(rows)
         if len(missed) > 0 and not limits.ends_within(2 * (ended - started)):
             share = _share(limits, len(missed) / (n_records - first), min_share_s, expected_s)
@@ -82,7 +83,7 @@ def classify_in_blocks(model: AnytimeClassifier, X: NDArray[Any], limits: Budget
         first += n_read
         size = min(length, max(_MIN_RECORDS, 2 * n_read))
         # What holds up one block need not hold up the next.
-        expected_s = sorted(overheads_s[-3:])[-2:][0] if all(late[-2:]) else min(overheads_s[-2:])
+        expected_s = sorted(overheads_s[-3:])[-2:][0] if all(stopped[-2:]) else min(overheads_s[-2:])
     return blocks
 
 
@@ -92,6 +93,11 @@ def _share(limits: Budget, part: float, min_s: float, overhead_s: float) -> Budg
     left_s = limits.until - time.monotonic()
     share_s = min(max(part * left_s, min_s), left_s - overhead_s)
     return limits.share(max(0.0, share_s / left_s) if left_s > 0.0 else 1.0)
+
+
+def _ends_with_share(rows: Rows, share_s: float, early_s: float) -> bool:
+    """Return whether a block that ended so early was stopped by its share: time is reserved for writing answers."""
+    return early_s < share_s / 10 and not rows.certified.all()
 
 
 def _until_last_reached(rows: Rows) -> Rows:
