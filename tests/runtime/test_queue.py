@@ -89,6 +89,14 @@ def test_the_newest_and_the_oldest_are_evicted_wherever_their_deadlines_are():
             assert queue.records().sequence.tolist() == sorted(waiting, key=lambda number: (waiting[number], number))
 
 
+@pytest.mark.parametrize(("overflow", "evicted"), [("answer_now", [0, 1]), ("block", []), ("shed_newest", [])])
+def test_late_records_never_fill_more_than_half_of_the_queue(overflow, evicted):
+    queue = RecordQueue(4, overflow)
+    queue.enqueue(make_records(0, np.array([0.0, 1.0])), 3.0)
+    assert numbers(queue.enqueue(make_records(2, np.array([2.0])), 3.0)) == evicted  # whole parts, without a copy
+    assert numbers(queue.enqueue(make_records(3, np.array([9.0])), 3.0)) == []
+
+
 @given(st.lists(st.lists(st.integers(0, 20), max_size=6), max_size=8), st.data())
 def test_records_that_return_to_the_queue_have_their_old_places(batches, data):
     queue, waiting, first = RecordQueue(10_000), [], 0

@@ -20,6 +20,7 @@ from runtime.models import Threshold
 COST = MachineCost(call_s=50e-6, record_s=40e-6, step_s=1e-6)  # at most 24,700 records a second at budget 0
 WITHIN_S, STALL_S, STALL_AT_S = 0.1, 0.3, 0.2
 BATCH_S = 0.004
+READ_S = 40e-6  # a record, of a source that is slow to read
 
 
 class LateSink(NullSink):
@@ -47,6 +48,19 @@ class StallingModel(SimulatedModel):
         answer = super().classify(X, budget=budget)
         self.stall()
         return answer
+
+
+class SlowSource(MemorySource):
+    """Takes a time for each record that is read."""
+
+    def __init__(self, X, clock):
+        super().__init__(X)
+        self.clock = clock
+
+    def poll(self, max_records):
+        records = super().poll(max_records)
+        self.clock.sleep(READ_S * len(records))
+        return records
 
 
 def run_with_stall(load, *, in_call, overflow="block", capacity=100_000):
@@ -106,3 +120,27 @@ def test_a_stream_of_twice_what_the_machine_can_do_is_answered_in_time_for_as_ma
     arrived, sink = run_with_stall(2.0, in_call=False, capacity=2_500)
     after = arrived > WITHIN_S
     assert (~sink.late & sink.reached)[after].mean() > 0.4
+
+
+def test_reading_what_a_stall_has_left_is_no_cost_of_the_next_batch():
+    clock, expected_s, stalled_at = SimulatedClock(), [], 50
+
+    def note_cost(_):
+        expected_s.append(engine.cost.estimate_s(100, 0))
+        if len(expected_s) == stalled_at:
+            clock.sleep(STALL_S)
+
+    times = np.arange(0.0, 0.8, COST.record_s / 0.3)
+    engine = Engine(
+        SimulatedModel(Threshold(), clock, COST),
+        Replay(SlowSource(np.ones((len(times), 1)), clock), at_times(times), clock),
+        NullSink(),
+        scheduler=DeadlineShare(max_steps=20),
+        within_s=WITHIN_S,
+        queue=RecordQueue(100_000),
+        clock=clock,
+        batch_s=BATCH_S,
+        observer=note_cost,
+    )
+    engine.run()
+    assert expected_s[stalled_at] <= expected_s[stalled_at - 1]
