@@ -151,6 +151,7 @@ def test_the_last_block_begins_also_if_others_end_shortly_before_their_shares(mo
 
 @pytest.mark.parametrize(("n_jobs", "n_records", "share_s"), [(1, 1024, 2e-4), (2, 2048, 4e-4), (None, 2048, 4e-4)])
 def test_blocks_and_their_shares_are_twice_as_long_with_more_than_one_thread(monkeypatch, n_jobs, n_records, share_s):
+    monkeypatch.setattr(blocks.os, "cpu_count", lambda: 2)
     work, shares = Work(monkeypatch, 1e-5, 1e-7), []
     plain = work.classify_records
 
@@ -162,6 +163,8 @@ def test_blocks_and_their_shares_are_twice_as_long_with_more_than_one_thread(mon
     X = np.zeros((100_000, 64))
     length = block_length(X, n_jobs)
     assert length == n_records
+    monkeypatch.setattr(blocks.os, "cpu_count", lambda: 1)
+    assert block_length(X, None) == block_length(X, -1) == 1024
     classify_in_blocks(work, X, Budget(until=4e-3), length)  # too little time for all
     assert share_s - 6e-5 < shares[0] <= share_s  # less what validating took
 

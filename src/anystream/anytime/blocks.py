@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,8 @@ def block_length(X: Any, n_jobs: int | None) -> int | None:
     """
     if not isinstance(X, np.ndarray) or X.ndim != 2:
         return None
-    values = _BLOCK_VALUES if n_jobs == 1 else 2 * _BLOCK_VALUES
+    n_threads = os.cpu_count() if n_jobs in (None, -1) else n_jobs
+    values = _BLOCK_VALUES if n_threads == 1 else 2 * _BLOCK_VALUES
     return max(_MIN_RECORDS, values // max(1, int(X.shape[1])))
 
 
