@@ -31,7 +31,7 @@ help:
 	@echo "make test-ray  install Ray, then fit and stream on a cluster on 127.0.0.1 whose nodes are killed"
 	@echo "make lint      ruff, mypy, import-linter, clang-format, the stub"
 	@echo "make bench     benchmarks: ratios against peers, in one run"
-	@echo "make bench-peers  install engines that run forests, then compare with them"
+	@echo "make bench-peers  install other libraries, then compare with them: forests, nearest neighbours, classifiers"
 	@echo "make compare   install other libraries of classifiers, then compare with them into build/comparison; COMPARE='SEA digits --quick'"
 	@echo "make bench-server  anystream, Triton and a plain endpoint under bursts: right and in time, table, plot, CSV"
 	@echo "make sanitize  the tests of the native core under address and undefined-behaviour sanitizers"

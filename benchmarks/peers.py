@@ -25,7 +25,7 @@ from anystream import AnytimeForestClassifier, AnytimeNeighborsClassifier, Bayes
 from anystream.streams import DatasetNotFoundError
 from benchmarks.forest.engines import NotInstalled, fit_forest, onnx_runtime
 from benchmarks.runtime.on_time import split
-from benchmarks.table import machine, print_table
+from benchmarks.table import print_table
 from benchmarks.timing import race
 
 BATCH = 1_000
@@ -110,7 +110,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--datasets", default="digits,pendigits,letter,covtype", help="names, separated by commas")
     options = parser.parse_args()
-    rows, notes = [], [f"batches of {BATCH:,}; at most 20,000 training records, seed 0", machine()]
+    rows, notes = [], [f"batches of {BATCH:,}; at most 20,000 training records, seed 0"]
     for dataset in options.datasets.split(","):
         print(dataset, file=sys.stderr)
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ def race(
     for _ in range(repeats):
         for name, (work, records) in works.items():
             rows = [records[i : i + 1] for i in range(singles)]
-            batch_s[name] = min(batch_s[name], min_seconds(lambda work=work, records=records: work(records), 1))
+            batch_s[name] = min(batch_s[name], min_seconds(partial(work, records), 1))
             took_s = min_seconds(lambda work=work, rows=rows: [work(row) for row in rows], 1)
             single_s[name] = min(single_s[name], took_s / singles)
     return batch_s, single_s

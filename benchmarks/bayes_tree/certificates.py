@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 
 from anystream import BayesTreeClassifier
-from benchmarks.table import machine, print_table
+from benchmarks.table import print_table
 
 N_FEATURES = 20
 BUDGETS = (50, 200, 500, 1000)
@@ -129,7 +129,6 @@ def main() -> None:
     options = parser.parse_args()
     X, y = draw_ringnorm(3700, 0)
     X_test, _ = draw_ringnorm(options.records, 1)
-    print(machine())
     rows = []
     for name, parameters in (
         ("default", {}),

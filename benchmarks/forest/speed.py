@@ -15,7 +15,7 @@ import numpy as np
 from anystream.streams import DatasetNotFoundError
 from benchmarks.forest.engines import FORESTS, NotInstalled, fit_forest, import_forest, make_engines
 from benchmarks.runtime.on_time import split
-from benchmarks.table import machine, print_table
+from benchmarks.table import print_table
 from benchmarks.timing import race
 
 BATCH = 1_000
@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("--datasets", default="pendigits,letter,covtype", help="names, separated by commas")
     parser.add_argument("--forests", default=",".join(FORESTS), help="names, separated by commas")
     options = parser.parse_args()
-    rows, notes = [], [f"batches of {BATCH:,}; at most 20,000 training records, seed 0", machine()]
+    rows, notes = [], [f"batches of {BATCH:,}; at most 20,000 training records, seed 0"]
     for dataset in options.datasets.split(","):
         for forest in options.forests.split(","):
             print(f"{dataset}, {forest}", file=sys.stderr)

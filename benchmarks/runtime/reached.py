@@ -12,7 +12,7 @@ import numpy as np
 
 from anystream import Budget
 from benchmarks.runtime.overshoot import CLASSIFIERS, N_TRAINING, draw_records
-from benchmarks.table import machine, print_table
+from benchmarks.table import print_table
 
 
 def measure(models: list[object], X: np.ndarray, seconds: float, repeats: int) -> tuple[np.ndarray, np.ndarray]:
@@ -58,7 +58,6 @@ def main() -> None:
                 row += [" / ".join(f"{100 * share:.1f}" for share in np.median(reached, axis=0))]
                 row += [" / ".join(f"{late:.0f}" for late in np.quantile(over, 0.99, axis=0))]
             rows.append(row)
-    print(machine())
     header = ["classifier", "records", *(text for ms in deadlines for text in (f"{ms:g} ms: reached", "over"))]
     print_table(
         f"Percent of the records reached (median) and microseconds after the deadline (p99) with {options.threads} "

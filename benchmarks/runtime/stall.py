@@ -26,7 +26,7 @@ from anystream.runtime import (
     at_times,
     draw_arrivals,
 )
-from benchmarks.table import machine, print_table
+from benchmarks.table import print_table
 
 WITHIN_S, STALL_S, SECONDS = 0.1, 0.3, 2.0
 STOPPER = """
@@ -93,7 +93,6 @@ def main() -> None:
         [f"{load:g}", f"{load * limit:,.0f}", *run(model, digits.X_test, digits.y_test, load * limit)]
         for load in map(float, options.loads.split(","))
     ]
-    print(machine())
     header = [
         "of the limit",
         "records/s",
