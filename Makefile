@@ -47,7 +47,7 @@ $(VENV)/.packages: requirements/dev.txt
 	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	@echo "installing the development packages into $(VENV)" >&2
 	@$(PY) -m pip install -q --disable-pip-version-check uv 2>/dev/null \
-	    && $(VENV)/bin/uv pip install -q --python $(PY) -r requirements/dev.txt \
+	    && $(VENV)/bin/uv pip install -q --compile-bytecode --python $(PY) -r requirements/dev.txt \
 	    || $(PY) -m pip install -q --disable-pip-version-check -r requirements/dev.txt
 	@touch $@
 
@@ -55,6 +55,7 @@ $(BUILT): $(VENV)/.packages $(NATIVE)
 	@echo "building the native core" >&2
 	@$(PY) -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps \
 	    -Cbuild-dir=build/release -e .
+	@$(PY) -m compileall -q src
 	@rm -f $(VENV)/.built-*
 	@touch $@
 
