@@ -228,8 +228,8 @@ def test_a_full_queue_keeps_polling_for_the_sake_of_the_group():
     served = []
     source._serve = lambda: served.append(1)
     engine = Engine(Threshold(), source, MemorySink(), scheduler=Overtaking(1), queue=RecordQueue(5))
-    assert engine._intake.take(0.0)[0] == 5
-    assert (engine._intake.take(0.0)[0], served) == (0, [1])
+    assert [n_polled for n_polled, _ in engine._intake.take(0.0)] == [5]
+    assert (list(engine._intake.take(0.0)), served) == ([], [1])
     assert engine.run().answered == 40
 
 
@@ -246,16 +246,25 @@ def test_a_large_backlog_is_taken_in_pieces_and_every_record_is_finished(overflo
     sizes = polled_sizes(source)
     engine = engine_of(source, sink, queue=RecordQueue(20_000, overflow), dead_letters=dead_letters)
     summary = engine.run()
-    assert max(sizes) == 8192
-    assert sizes[:3] == [8192, 8192, 20_000 - 2 * 8192]
+    assert max(sizes) == 4096
+    assert sizes[:5] == [4096, 4096, 4096, 4096, 20_000 - 4 * 4096]
     assert summary.taken == summary.answered + summary.shed == 50_000
     finished = keys(sink) + [rejected.key for rejected in dead_letters.rejected]
     assert sorted(finished) == list(range(50_000))
 
 
-def test_a_broker_is_polled_once_before_evicted_records_are_finished():
+def test_evicted_records_are_finished_before_more_are_read():
+    source, shed = RepeatingSource(np.ones((7, 1)), None, 24_000), []
+    engine = engine_of(source, MemorySink(), queue=RecordQueue(12_000, "shed_newest"))
+    poll = source.poll
+    source.poll = lambda max_records: shed.append(engine.summary.shed) or poll(max_records)
+    assert [engine._take_records(0.0)[0] for _ in range(2)] == [12_000, 12_000]
+    assert shed == [0, 0, 0, 0, 4096, 8192]
+
+
+def test_a_broker_is_polled_once_in_a_turn():
     source = MemoryBrokerSource(MemoryBroker({"0": messages(0, 12)}), SCHEMA)
     sizes = polled_sizes(source)
     engine = engine_of(source, MemorySink(), queue=RecordQueue(20_000, "answer_now"))
-    assert engine._intake.take(0.0)[0] == 12
+    assert [n_polled for n_polled, _ in engine._intake.take(0.0)] == [12]
     assert sizes == [20_000]

@@ -285,10 +285,8 @@ class Engine:
 
     def _turn(self, *, ending: bool = False) -> None:
         began = self.clock.now()
-        n_taken, evicted = (0, []) if ending else self._intake.take(began, self._max_untimed())
-        reading_s = self.clock.now() - began
-        evicted_s = sum(self._finish_evicted(part, began) for part in evicted)
-        backlog_s = self._backlog_share(n_taken) * reading_s
+        n_taken, evicted_s = (0, 0.0) if ending else self._take_records(began)
+        backlog_s = self._backlog_share(n_taken) * (self.clock.now() - began - evicted_s)
         while self._withdrawn:
             self.summary.withdrawn += self.queue.remove(self._withdrawn.popleft())
         n_taken += self._label_intake.take()
@@ -306,6 +304,17 @@ class Engine:
             self._observer(Turn(now, len(self.queue), rate, batch_size, steps, self.summary))
         if idle and not self.source.done:
             self._intake.wait(_MAX_IDLE_S)
+
+    def _take_records(self, now: float) -> tuple[int, float]:
+        """Enqueue the records that are ready and finish those that the queue evicts.
+
+        Return how many were ready, and the seconds that the model took for evicted ones.
+        """
+        n_taken, evicted_s = 0, 0.0
+        for n_polled, evicted in self._intake.take(now, self._max_untimed()):
+            n_taken += n_polled
+            evicted_s += sum(self._finish_evicted(part, now) for part in evicted)
+        return n_taken, evicted_s
 
     def _max_untimed(self) -> int:
         """Return how many records that have no arrival time may wait.

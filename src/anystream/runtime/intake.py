@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from anystream.runtime.records import Records, is_given
 from anystream.runtime.summary import Summary
 
 _MAX_POLL = 10_000  # maximum number of records taken at a time
-_PIECE = 8192  # of more, so many are polled and checked at a time: their arrays stay in the cache
+_PIECE = 4096  # of more, so many are polled and checked at a time, in the memory of the piece before
 
 
 class Intake:
@@ -80,8 +81,10 @@ class Intake:
         self._read_to = -1  # records of an earlier run before this offset are finished, except these:
         self._unfinished: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
-    def take(self, now: float, max_untimed: int = _MAX_POLL) -> tuple[int, list[Records]]:
-        """Enqueue the records that are ready; return how many were taken, and those that the queue evicted, in parts.
+    def take(self, now: float, max_untimed: int = _MAX_POLL) -> Iterator[tuple[int, list[Records]]]:
+        """Enqueue the records that are ready, in pieces; yield how many each had, and those that the queue evicted.
+
+        Finish the evicted ones before the next piece: it will use their memory.
 
         Parameters
         ----------
@@ -98,19 +101,16 @@ class Intake:
             if self._broker is not None:
                 self._broker.poll(0)  # keeps the membership in its group alive
                 self.remove_revoked()
-            return 0, []
-        evicted: list[Records] = []
-        # A broker is polled once: a poll may revoke partitions, whose evicted records would not be finished yet.
-        in_pieces = max_records > _MAX_POLL and self._broker is None
+            return
+        in_pieces = max_records > _MAX_POLL and self._broker is None  # each poll of a broker costs a round trip
         n_taken, piece, more = 0, _PIECE if in_pieces else max_records, True
         while more and n_taken < max_records:
             wanted = min(piece, max_records - n_taken)
-            n_polled, parts = self._take_piece(now, wanted)
+            n_polled, evicted = self._take_piece(now, wanted)
             n_taken += n_polled
             more = n_polled >= wanted
-            evicted += parts
+            yield n_polled, evicted
         self.rate.observe(n_taken, now)
-        return n_taken, evicted
 
     def _take_piece(self, now: float, max_records: int) -> tuple[int, list[Records]]:
         """Poll once, check the records and enqueue them; return how many there were, and those that were evicted."""
