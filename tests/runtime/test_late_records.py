@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,10 +20,43 @@ def test_as_few_records_are_given_up_as_leave_time_for_all_others(seconds_left):
 
     def all_in_time(first):
         kept = left[first:]
-        return bool(np.all(np.arange(len(kept)) * late.each_s + late.batch_s <= kept + 1e-9))
+        return bool(np.all(np.arange(len(kept)) * late.each_s + late.room_s <= kept + 1e-9))
 
     assert all_in_time(late.count)
     assert not any(all_in_time(first) for first in range(late.count) if not np.isclose(late.slack_s(left[first:]), 0.0))
+
+
+def test_where_records_are_given_up_for_others_the_first_that_is_kept_has_time_for_two_batches():
+    cost, now = StepCost(1e-3, 1e-2, 1e-3), 1.0
+
+    def first_kept_s(seconds_left):
+        context = scheduler_context(now + np.array(seconds_left), now=now, cost=cost, batch_s=0.1)  # of nine records
+        return seconds_left[count_late(context, context.queue.deadlines()).count]
+
+    assert first_kept_s([0.05, 0.11, 0.15, 0.18, 0.25, *[2.0] * 9]) == 0.11  # all others have the time
+    assert first_kept_s([0.05, 0.11, 0.11, 0.11, 0.15, 0.18, 0.25, *[2.0] * 9]) == 0.25
+
+
+@pytest.mark.parametrize(("arrivals_per_s", "first_kept_s"), [(0.0, 0.11), (40.0, 0.11), (79.0, 0.18), (200.0, 0.25)])
+def test_the_first_record_that_is_kept_has_time_for_batches_that_keep_up_with_the_arrivals(
+    arrivals_per_s, first_kept_s
+):
+    left = np.array([0.05, 0.11, 0.15, 0.18, 0.25, *[2.0] * 9])
+    cost = StepCost(1e-3, 1e-2, 1e-3)
+    context = scheduler_context(left, cost=cost, batch_s=0.1, arrivals_per_s=arrivals_per_s)
+    assert left[count_late(context, context.queue.deadlines()).count] == first_kept_s
+
+
+@given(st.floats(1e-5, 1e-2), st.floats(1e-6, 1e-2), st.floats(0.0, 1e4))
+def test_a_batch_that_keeps_up_answers_the_arrivals_of_its_own_time_and_a_quarter_more(
+    call_s, record_s, arrivals_per_s
+):
+    context = scheduler_context([1.0], cost=StepCost(call_s, record_s, 1e-3), arrivals_per_s=arrivals_per_s)
+    seconds = context.keep_up_s()
+    if np.isinf(seconds):
+        assert arrivals_per_s * record_s >= 0.8 - 1e-9
+    else:
+        assert (seconds - call_s) / record_s == pytest.approx(1.25 * arrivals_per_s * seconds, abs=1e-6)
 
 
 def test_late_records_get_no_time_while_others_would_miss_their_aim():

@@ -1,5 +1,7 @@
 """A process that stands still for 300 ms, on a simulated clock: what is lost, and how soon all is in time again."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -40,8 +42,8 @@ class LateSink(NullSink):
 class StallingModel(SimulatedModel):
     """Stands still within a call."""
 
-    def __init__(self, clock, stall):
-        super().__init__(Threshold(), clock, COST)
+    def __init__(self, clock, stall, cost):
+        super().__init__(Threshold(), clock, cost)
         self.stall = stall
 
     def classify(self, X, *, budget):
@@ -63,7 +65,7 @@ class SlowSource(MemorySource):
         return records
 
 
-def run_with_stall(load, *, in_call, overflow="block", capacity=100_000):
+def run_with_stall(load, *, in_call, overflow="block", capacity=100_000, cost=COST):
     """Return arrivals relative to the end of the stall, and what became of each record."""
     clock, ended = SimulatedClock(), []
 
@@ -72,12 +74,12 @@ def run_with_stall(load, *, in_call, overflow="block", capacity=100_000):
             clock.sleep(STALL_S)
             ended.append(clock.now())
 
-    times = np.arange(0.0, 0.8, COST.record_s / load)
+    times = np.arange(0.0, 0.8, cost.record_s / load)
     sink = LateSink(clock, len(times))
     X = np.where(np.arange(len(times)) % 2, 1.0, -1.0)[:, None]
     source = Replay(MemorySource(X), at_times(times), clock)
     Engine(
-        StallingModel(clock, stall if in_call else lambda: None),
+        StallingModel(clock, stall if in_call else lambda: None, cost),
         source,
         sink,
         scheduler=DeadlineShare(max_steps=20),
@@ -114,6 +116,15 @@ def test_no_record_that_arrives_one_deadline_after_a_stall_is_late_or_not_reache
     assert after.sum() > 4_000
     assert not sink.late[after].any()
     assert sink.reached[after].all()
+
+
+@pytest.mark.parametrize("call_s", [0.5e-3, 1e-3, 1.5e-3])
+def test_expensive_calls_do_not_keep_the_engine_on_the_verge_of_deadlines_after_a_stall(call_s):
+    load = 0.9 * (1.0 - call_s / BATCH_S)  # of batches that take their usual time
+    arrived, sink = run_with_stall(load, in_call=False, cost=replace(COST, call_s=call_s))
+    after = arrived > WITHIN_S
+    assert after.sum() > 3_000
+    assert (~sink.late & sink.reached)[after].all()
 
 
 def test_a_stream_of_twice_what_the_machine_can_do_is_answered_in_time_for_as_many_as_it_can():

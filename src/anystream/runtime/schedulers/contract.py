@@ -13,6 +13,8 @@ from anystream.runtime.queue import RecordQueue
 from anystream.runtime.records import Records
 from anystream.runtime.step_cost import StepCost
 
+_GROWTH = 1.25  # times the present rate of arrivals: what batches must at least keep up with
+
 
 @dataclass(frozen=True, slots=True)
 class SchedulerContext:
@@ -48,6 +50,14 @@ class SchedulerContext:
         """
         seconds = max(self.batch_s - self.cost.call_s, self.cost.call_s)
         return int(min(max(seconds / self.cost.each_s(steps), 1.0), self.max_records, max(len(self.queue), 1)))
+
+    def keep_up_s(self) -> float:
+        """Return the seconds of a batch at budget 0 that is just long enough for the records that arrive meanwhile.
+
+        The cost of the call weighs more in shorter ones. Infinite if none is long enough.
+        """
+        spare = 1.0 - _GROWTH * self.arrivals_per_s * self.cost.record_s
+        return self.cost.call_s / spare if spare > 0.0 else np.inf
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,8 @@ from anystream.runtime.schedulers.early_stops import EarlyStops
 from anystream.runtime.schedulers.late_records import LateRecords, count_late
 
 _MARGIN = 1.5  # a batch may take this many times its expected time before the clock ends it, or
-_SLICE = 0.25  # this fraction of the time that its first record has left; no batch is planned to take longer
+_SLICE = 0.25  # this fraction of the time that its first record has left; batches are planned to take no longer, except
+_MAX_SLICE = 0.5  # up to this fraction while records are given up, or where shorter ones could not keep up
 _MAX_USED, _MIN_USED = 0.95, 0.05  # bounds of the fraction of the time that is planned: estimates err
 _TOO_CLOSE = 0.75  # an answer that took more than this fraction of its time came too close to its deadline
 _MIN_BATCH_S = 0.0002
@@ -53,6 +54,9 @@ class DeadlineShare(SingleRound):
     and the queue may not fill by more than half at the present rate of arrivals. n is the average number of steps:
     answers that stop early, because no step could change them, leave time for the others, which may take more
     (`EarlyStops`). All this is computed for every batch.
+
+    A batch takes at most a quarter of the time that its first record has left. It takes up to half of it where more
+    records arrive than shorter batches, each with the cost of a call, can answer, or while records are given up.
 
     Records that cannot be on time any more, or only at the cost of more others (`count_late`), take no time that could
     save others: they are classified at budget 0 when no other record waits, or in an eighth of the time while all
@@ -90,7 +94,9 @@ class DeadlineShare(SingleRound):
         if expected_steps == math.inf:
             expected_steps = _UNLIMITED
         first_left_s = float(deadlines[n_late]) - now
-        wanted_s = min(context.batch_s, max(first_left_s * _SLICE, _MIN_BATCH_S))
+        longest_s = min(context.batch_s, _MAX_SLICE * first_left_s)
+        usual_s = max(_SLICE * first_left_s, context.keep_up_s())
+        wanted_s = max(longest_s if n_late else min(usual_s, longest_s), _MIN_BATCH_S)
         n = self._batch_size(context, wanted_s, expected_steps, len(left_s))
         expected_s = cost.estimate_s(n, expected_steps)
         self._late_credit_s += _LATE_SHARE * expected_s if n_late else 0.0

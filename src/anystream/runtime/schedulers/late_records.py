@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from anystream.runtime.schedulers.contract import SchedulerContext
 
-_MAX_SHARE = 0.5  # a batch takes at most this fraction of the longest time left
+_MAX_SHARE = 0.25  # a batch takes at most this fraction of the longest time left
+_ROOM = 2.0  # batches that fit into the time that the first record has left
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,26 +21,29 @@ class LateRecords:
     ----------
     count : int
         Number of records.
-    batch_s, each_s : float
-        Seconds of an efficient batch at budget 0, and of each record in it.
+    room_s : float
+        Seconds that a record must have left to be kept, if it is the first.
+    each_s : float
+        Seconds of each record before it, in efficient batches at budget 0.
     """
 
     count: int
-    batch_s: float
+    room_s: float
     each_s: float
 
     def slack_s(self, left_s: NDArray[np.float64]) -> float:
         """Return the seconds that other work may take before records with so little time left would be late."""
-        return float(np.min(left_s - self.batch_s - np.arange(len(left_s)) * self.each_s, initial=np.inf))
+        return float(np.min(left_s - self.room_s - np.arange(len(left_s)) * self.each_s, initial=np.inf))
 
 
 def count_late(context: SchedulerContext, deadlines: NDArray[np.float64]) -> LateRecords:
     """Return how many of the first records to give up: as few as possible so that all others can be on time.
 
     Record i of those that are kept is answered i + 1 records from now, at the end of its batch. Batches on the verge
-    of a deadline would be small, and small batches are expensive: records that have no time for a batch of the usual
-    length are given up if the others need the time. All records cost the same at budget 0, so that no other choice
-    has more records on time.
+    of a deadline would be short, and short batches are expensive: a queue of which each record is just in time would
+    stay on that verge. So records need time for a batch that keeps up with the arrivals, twice over; and where any is
+    given up for others, time for two batches of the usual length. All records cost the same at budget 0, so that no
+    other choice has more records on time.
 
     Parameters
     ----------
@@ -53,11 +57,13 @@ def count_late(context: SchedulerContext, deadlines: NDArray[np.float64]) -> Lat
     one_s = cost.estimate_s(1, 0)
     batch_s = max(min(cost.estimate_s(context.records_for(0), 0), _MAX_SHARE * float(left_s[-1])), one_s)
     each_s = batch_s / max((batch_s - cost.call_s) / cost.record_s, 1.0)
-    n_hopeless = int(np.searchsorted(left_s, batch_s))  # they have no time for a batch, even in front of all others
-    places = np.arange(n - n_hopeless)
-    excess = places - (left_s[n_hopeless:] - batch_s) / each_s  # records before this one that leave it no time
-    if not (excess > 0.0).any():
-        return LateRecords(n_hopeless, batch_s, each_s)
-    worst = np.maximum.accumulate(excess[::-1])[::-1]
-    count = int(np.searchsorted(places - worst, 0.0))  # ascending
-    return LateRecords(n_hopeless + count, batch_s, each_s)
+    room_s = max(batch_s, _ROOM * min(context.keep_up_s(), batch_s))
+    first = int(left_s.searchsorted(room_s))  # those before it have too little time, even in front of all others
+    places = np.arange(n - first, dtype=np.float64)
+    worst = np.maximum.accumulate((places - left_s[first:] / each_s)[::-1])[::-1]
+    spare = places - worst  # ascending: the time that all others leave each record if it is the first, in records
+    count = int(spare.searchsorted(room_s / each_s))
+    if count > 0:
+        room_s = _ROOM * batch_s
+        count = int(spare.searchsorted(room_s / each_s))
+    return LateRecords(first + count, room_s, each_s)
