@@ -12,18 +12,19 @@ from runtime.models import Threshold
 COST = StepCost(1e-3, 1e-2, 1e-3)
 
 
-@given(st.lists(st.floats(-0.5, 3.0), min_size=1, max_size=40))
-def test_as_few_records_are_given_up_as_leave_time_for_all_others(seconds_left):
+@given(st.lists(st.floats(-0.5, 3.0), min_size=1, max_size=40), st.integers(1, 40))
+def test_as_few_records_are_given_up_as_leave_time_for_all_others(seconds_left, sample_size):
     context = scheduler_context(np.add(seconds_left, 1.0), now=1.0, cost=COST, batch_s=0.1)
     left = np.sort(seconds_left)
-    late = count_late(context, context.queue.deadlines())
+    late = count_late(context, sample_size)
 
-    def all_in_time(first):
+    def spare_s(first):
         kept = left[first:]
-        return bool(np.all(np.arange(len(kept)) * late.each_s + late.room_s <= kept + 1e-9))
+        return np.min(kept - np.arange(len(kept)) * late.each_s - late.room_s, initial=np.inf)
 
-    assert all_in_time(late.count)
-    assert not any(all_in_time(first) for first in range(late.count) if not np.isclose(late.slack_s(left[first:]), 0.0))
+    not_looked_at = -(-len(left) // sample_size) - 1  # up to so many between two that are
+    assert spare_s(late.count) >= -not_looked_at * late.each_s - 1e-9
+    assert all(spare_s(first) < 1e-9 for first in range(late.count))
 
 
 def test_where_records_are_given_up_for_others_the_first_that_is_kept_has_time_for_two_batches():
@@ -31,7 +32,7 @@ def test_where_records_are_given_up_for_others_the_first_that_is_kept_has_time_f
 
     def first_kept_s(seconds_left):
         context = scheduler_context(now + np.array(seconds_left), now=now, cost=cost, batch_s=0.1)  # of nine records
-        return seconds_left[count_late(context, context.queue.deadlines()).count]
+        return seconds_left[count_late(context, 100).count]
 
     assert first_kept_s([0.05, 0.11, 0.15, 0.18, 0.25, *[2.0] * 9]) == 0.11  # all others have the time
     assert first_kept_s([0.05, 0.11, 0.11, 0.11, 0.15, 0.18, 0.25, *[2.0] * 9]) == 0.25
@@ -44,7 +45,7 @@ def test_the_first_record_that_is_kept_has_time_for_batches_that_keep_up_with_th
     left = np.array([0.05, 0.11, 0.15, 0.18, 0.25, *[2.0] * 9])
     cost = StepCost(1e-3, 1e-2, 1e-3)
     context = scheduler_context(left, cost=cost, batch_s=0.1, arrivals_per_s=arrivals_per_s)
-    assert left[count_late(context, context.queue.deadlines()).count] == first_kept_s
+    assert left[count_late(context, 100).count] == first_kept_s
 
 
 @given(st.floats(1e-5, 1e-2), st.floats(1e-6, 1e-2), st.floats(0.0, 1e4))

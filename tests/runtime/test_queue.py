@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,6 +20,18 @@ def make_records(first, deadlines):
     return records
 
 
+def assert_deadlines(queue, expected):
+    """Compare all deadlines, samples of them, the last one, and how many are due before each instant."""
+    for first, size in ((0, 1000), (0, 3), (2, 3), (len(expected), 3)):
+        sample = queue.sample(first, size)
+        step = max(math.ceil((len(expected) - first) / size), 1)
+        assert sample.deadlines.tolist() == expected[first::step]
+        assert sample.positions.tolist() == list(range(first, len(expected), step))
+        assert sample.arrivals.tolist() == [0.0] * len(sample.positions)
+    assert [queue.count_due_before(i) for i in range(22)] == [sum(due < i for due in expected) for i in range(22)]
+    assert not expected or queue.last_deadline() == expected[-1]
+
+
 @given(st.lists(st.tuples(st.lists(st.integers(0, 9), max_size=8), st.integers(0, 6)), max_size=12))
 def test_records_are_dequeued_by_deadline_and_then_by_arrival(moves):
     queue, waiting, first = RecordQueue(10_000), [], 0
@@ -31,7 +45,7 @@ def test_records_are_dequeued_by_deadline_and_then_by_arrival(moves):
         assert len(taken) == min(n, len(waiting))
         del waiting[: len(taken)]
         assert len(queue) == len(waiting)
-        assert queue.deadlines().tolist() == [due for due, _ in waiting]
+        assert_deadlines(queue, [due for due, _ in waiting])
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.data())
@@ -109,7 +123,7 @@ def test_records_that_return_to_the_queue_have_their_old_places(batches, data):
         queue.enqueue(taken.take(again))
         finished = set(taken.take(~again).sequence.tolist())
         waiting = sorted(each for each in waiting if each[1] not in finished)
-        assert queue.deadlines().tolist() == [due for due, _ in waiting]
+        assert_deadlines(queue, [due for due, _ in waiting])
         assert sorted(queue.records().sequence.tolist()) == sorted(number for _, number in waiting)
 
 
@@ -122,6 +136,16 @@ def test_records_that_return_to_a_long_queue_do_not_copy_it():
     queue.enqueue(taken.take(np.arange(50, 100)))
     assert len(queue.dequeue(50)) == 50
     assert np.shares_memory(queue.dequeue(7900).features, features)
+
+
+def test_many_small_parts_are_joined_without_a_copy_of_large_ones():
+    queue = RecordQueue(10_000)
+    queue.enqueue(make_records(0, np.arange(5000.0)))
+    large = queue.records().features
+    for first in range(5000, 6000):
+        queue.enqueue(make_records(first, np.array([float(first)])))
+    assert np.shares_memory(queue.dequeue(5000).features, large)
+    assert queue.dequeue(1000).sequence.tolist() == list(range(5000, 6000))
 
 
 def test_free_slots_are_the_capacity_less_the_records():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import deque
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -14,7 +15,24 @@ from anystream.runtime.records import Records
 
 OverflowPolicy = Literal["block", "answer_now", "shed_oldest", "shed_newest"]
 OVERFLOW_POLICIES: tuple[str, ...] = get_args(OverflowPolicy)
-_MAX_PARTS = 64  # more are concatenated: iterating over them stays quick, and the arrays they were cut from are freed
+_SMALL_PART = 4096  # parts with fewer records in all are joined where there are many: iterating over them stays quick
+_MAX_PARTS = 64  # and twice as many as there could be of that size
+_NO_TIMES = np.empty(0, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSample:
+    """Every k-th record of a queue.
+
+    Parameters
+    ----------
+    positions, deadlines, arrivals : array
+        Of these records. Those up to the next one of the sample are not due before it.
+    """
+
+    positions: NDArray[np.float64]
+    deadlines: NDArray[np.float64]
+    arrivals: NDArray[np.float64]
 
 
 class RecordQueue:
@@ -57,7 +75,7 @@ class RecordQueue:
         surplus = max(self._length - self.capacity, 0)
         evicted: list[Records] = []
         if self.overflow == "answer_now":
-            n_late = int(np.searchsorted(self.deadlines(), now))
+            n_late = self.count_due_before(now)
             wanted = max(min(n_late, surplus), n_late - self.capacity // 2)
             evicted = self._pop(min(self._end_of_part(wanted), n_late))
             surplus -= sum(map(len, evicted))
@@ -66,13 +84,30 @@ class RecordQueue:
             evicted.append(self.dequeue(by_age[:surplus] if self.overflow == "shed_oldest" else by_age[-surplus:]))
         return evicted
 
-    def deadlines(self) -> NDArray[np.float64]:
-        """Return the deadlines of all records, ascending."""
-        return self._column("deadline")
-
     def arrivals(self) -> NDArray[np.float64]:
         """Return the arrivals of all records, in the order of the queue."""
         return self._column("arrival")
+
+    def count_due_before(self, instant: float) -> int:
+        """Return how many records have a deadline before an instant."""
+        return sum(int(part.deadline.searchsorted(instant)) for part in self._parts)
+
+    def last_deadline(self) -> float:
+        """Return the deadline of the last record."""
+        return float(next(part.deadline[-1] for part in reversed(self._parts) if len(part)))
+
+    def sample(self, first: int, size: int) -> QueueSample:
+        """Return every k-th record from position `first` on, with k as small as leaves at most `size` of them."""
+        step = max(-(-(self._length - first) // size), 1)
+        deadlines, arrivals, skipped = [_NO_TIMES], [_NO_TIMES], first
+        for part in self._parts:
+            deadlines.append(part.deadline[skipped::step])
+            arrivals.append(part.arrival[skipped::step])
+            skipped -= len(part)
+            if skipped < 0:
+                skipped %= step
+        positions = np.arange(first, self._length, step, dtype=np.float64)
+        return QueueSample(positions, np.concatenate(deadlines), np.concatenate(arrivals))
 
     def offsets(self) -> NDArray[np.int64]:
         """Return the offsets of all records, in the order of the queue."""
@@ -138,8 +173,8 @@ class RecordQueue:
             records = whole.take(np.lexsort((whole.sequence, whole.deadline)))
         self._parts.append(records)
         self._parts.extend(behind)
-        if len(self._parts) > _MAX_PARTS:
-            self._concatenate_parts()
+        if len(self._parts) > _MAX_PARTS + 2 * self._length // _SMALL_PART:
+            self._join_small_parts()
 
     def _split_off(self, first: float, last: float) -> tuple[deque[Records], deque[Records]]:
         """Remove and return the records that are due from `first` to `last`, and those that are due later.
@@ -162,6 +197,18 @@ class RecordQueue:
             if stop < len(part):
                 behind.appendleft(part.take(slice(stop, None)))
         return between, behind
+
+    def _join_small_parts(self) -> None:
+        """Join neighbours that are small together; large ones are not copied."""
+        groups: list[list[Records]] = [[]]
+        size = 0
+        for part in self._parts:
+            if size + len(part) > _SMALL_PART:
+                groups.append([])
+                size = 0
+            groups[-1].append(part)
+            size += len(part)
+        self._parts = deque(Records.concatenate(group) if len(group) > 1 else group[0] for group in groups if group)
 
     def _concatenate_parts(self) -> Records:
         if len(self._parts) > 1:

@@ -25,6 +25,7 @@ _MAX_SLICE = 0.5  # up to this fraction while records are given up, or where sho
 _MAX_USED, _MIN_USED = 0.95, 0.05  # bounds of the fraction of the time that is planned: estimates err
 _TOO_CLOSE = 0.75  # an answer that took more than this fraction of its time came too close to its deadline
 _MIN_BATCH_S = 0.0002
+_SAMPLE = 2048  # records of the queue that a plan looks at
 _MAX_FILL = 0.5  # fraction of the queue that may fill
 _UNLIMITED = 1000.0  # steps that a record is assumed to take where nothing limits it and nothing was observed
 _LATE_SHARE = 0.125  # fraction of the time for records that are late already
@@ -53,7 +54,7 @@ class DeadlineShare(SingleRound):
     steps that any position allows. A single waiting record gets at most a quarter of that, because others may come;
     and the queue may not fill by more than half at the present rate of arrivals. n is the average number of steps:
     answers that stop early, because no step could change them, leave time for the others, which may take more
-    (`EarlyStops`). All this is computed for every batch.
+    (`EarlyStops`). All this is computed for every batch; of a queue of more than 2,048 records, for every k-th.
 
     A batch takes at most a quarter of the time that its first record has left. It takes up to half of it where more
     records arrive than shorter batches, each with the cost of a call, can answer, or while records are given up.
@@ -80,24 +81,25 @@ class DeadlineShare(SingleRound):
     def plan(self, context: SchedulerContext) -> BatchPlan:
         """Return the most urgent records that can be on time, with an equal share each."""
         cost, now = context.cost, context.now
-        deadlines = context.queue.deadlines()
-        late = count_late(context, deadlines)
+        late = count_late(context, _SAMPLE)
         n_late = late.count
-        left_s = self._time_left(context, deadlines, n_late)
-        if n_late and (planned := self._plan_late(context, late, late.slack_s(left_s))) is not None:
+        sample = context.queue.sample(n_late, _SAMPLE)
+        records_before = sample.positions - n_late
+        left_s = self._time_left(sample.deadlines, sample.arrivals, now)
+        if n_late and (planned := self._plan_late(context, late, late.slack_s(left_s, records_before))) is not None:
             return planned
 
-        share = self._share(context, left_s)
+        share = self._share(context, left_s, records_before)
         limit = math.inf if self.max_steps is None else self.max_steps
         max_steps = limit if share >= limit else min(self._stops.max_steps_for(share), limit)
         expected_steps = min(share, self._stops.mean_steps(max_steps))
         if expected_steps == math.inf:
             expected_steps = _UNLIMITED
-        first_left_s = float(deadlines[n_late]) - now
+        first_left_s = float(sample.deadlines[0]) - now
         longest_s = min(context.batch_s, _MAX_SLICE * first_left_s)
         usual_s = max(_SLICE * first_left_s, context.keep_up_s())
         wanted_s = max(longest_s if n_late else min(usual_s, longest_s), _MIN_BATCH_S)
-        n = self._batch_size(context, wanted_s, expected_steps, len(left_s))
+        n = self._batch_size(context, wanted_s, expected_steps, len(context.queue) - n_late)
         expected_s = cost.estimate_s(n, expected_steps)
         self._late_credit_s += _LATE_SHARE * expected_s if n_late else 0.0
         max_s = min(
@@ -128,25 +130,28 @@ class DeadlineShare(SingleRound):
             return BatchPlan(min(late.count, context.max_records), 0, context.now)
         return None
 
-    def _time_left(self, context: SchedulerContext, deadlines: NDArray[np.float64], first: int) -> NDArray[np.float64]:
-        """Return the seconds to the aimed instant from `first` on, at least a fraction of those to the deadline."""
-        left_s = deadlines[first:] - context.now
+    def _time_left(
+        self, deadlines: NDArray[np.float64], arrivals: NDArray[np.float64], now: float
+    ) -> NDArray[np.float64]:
+        """Return the seconds to the aimed instants of records, at least a fraction of those to their deadlines."""
+        left_s = deadlines - now
         if self.aim == 1.0:
             return left_s
-        reserve_s = (1.0 - self.aim) * (deadlines[first:] - context.queue.arrivals()[first:])
+        reserve_s = (1.0 - self.aim) * (deadlines - arrivals)
         finite = np.isfinite(reserve_s)
         if not finite.all():
             reserve_s[~finite] = 0.0  # no reserve without a deadline
         return np.asarray(np.maximum(left_s - reserve_s, _SLICE * left_s))
 
-    def _share(self, context: SchedulerContext, left_s: NDArray[np.float64]) -> float:
+    def _share(
+        self, context: SchedulerContext, left_s: NDArray[np.float64], records_before: NDArray[np.float64]
+    ) -> float:
         """Return n of the notes: the average number of steps that every record can have."""
         cost = context.cost
-        positions = np.arange(1, len(left_s) + 1)
         if context.arrivals_per_s > 0.0:  # at this rate a longer wait would fill the queue too far
             left_s = np.minimum(left_s, _MAX_FILL * context.queue.capacity / context.arrivals_per_s)
         used = self._used * (1.0 - cost.call_s / max(context.batch_s, 2.0 * cost.call_s))
-        each_s = used * float(np.min((left_s - cost.call_s) / positions))
+        each_s = used * float(np.min((left_s - cost.call_s) / (records_before + 1.0)))
         each_s = min(each_s, max(context.batch_s, _SLICE * float(left_s[0])))
         if self.headroom is not None and context.arrivals_per_s > 0.0:
             each_s = min(each_s, self.headroom / context.arrivals_per_s)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,12 +32,12 @@ class LateRecords:
     room_s: float
     each_s: float
 
-    def slack_s(self, left_s: NDArray[np.float64]) -> float:
+    def slack_s(self, left_s: NDArray[np.float64], records_before: NDArray[np.float64]) -> float:
         """Return the seconds that other work may take before records with so little time left would be late."""
-        return float(np.min(left_s - self.room_s - np.arange(len(left_s)) * self.each_s, initial=np.inf))
+        return float(np.min(left_s - self.room_s - records_before * self.each_s, initial=np.inf))
 
 
-def count_late(context: SchedulerContext, deadlines: NDArray[np.float64]) -> LateRecords:
+def count_late(context: SchedulerContext, sample_size: int) -> LateRecords:
     """Return how many of the first records to give up: as few as possible so that all others can be on time.
 
     Record i of those that are kept is answered i + 1 records from now, at the end of its batch. Batches on the verge
@@ -49,21 +50,23 @@ def count_late(context: SchedulerContext, deadlines: NDArray[np.float64]) -> Lat
     ----------
     context : SchedulerContext
         The state of the engine.
-    deadlines : array of shape (n_records,)
-        Deadlines of the queue, ascending.
+    sample_size : int
+        How many of the records that have the time for a batch are looked at; the places of others are not exact.
     """
-    cost, n = context.cost, len(deadlines)
-    left_s = deadlines - context.now
-    one_s = cost.estimate_s(1, 0)
-    batch_s = max(min(cost.estimate_s(context.records_for(0), 0), _MAX_SHARE * float(left_s[-1])), one_s)
+    cost, queue = context.cost, context.queue
+    longest_s = _MAX_SHARE * (queue.last_deadline() - context.now)
+    batch_s = max(min(cost.estimate_s(context.records_for(0), 0), longest_s), cost.estimate_s(1, 0))
     each_s = batch_s / max((batch_s - cost.call_s) / cost.record_s, 1.0)
     room_s = max(batch_s, _ROOM * min(context.keep_up_s(), batch_s))
-    first = int(left_s.searchsorted(room_s))  # those before it have too little time, even in front of all others
-    places = np.arange(n - first, dtype=np.float64)
-    worst = np.maximum.accumulate((places - left_s[first:] / each_s)[::-1])[::-1]
-    spare = places - worst  # ascending: the time that all others leave each record if it is the first, in records
-    count = int(spare.searchsorted(room_s / each_s))
-    if count > 0:
-        room_s = _ROOM * batch_s
-        count = int(spare.searchsorted(room_s / each_s))
-    return LateRecords(first + count, room_s, each_s)
+    first = queue.count_due_before(context.now + room_s)  # they have too little time, even in front of all others
+    sample = queue.sample(first, sample_size)
+    behind = sample.positions - (sample.deadlines - context.now) / each_s
+    worst = np.append(np.maximum.accumulate(behind[::-1])[::-1], -np.inf)  # of each record and all others behind it
+    spare = sample.positions - worst[:-1]  # ascending: the time that they leave it if it is the first, in records
+    if len(spare) == 0 or spare[0] >= room_s / each_s:
+        return LateRecords(first, room_s, each_s)
+    room_s = _ROOM * batch_s
+    kept = int(spare.searchsorted(room_s / each_s))
+    needed = math.ceil(worst[kept] + room_s / each_s) if kept < len(spare) else 0
+    count = max(needed, int(sample.positions[kept - 1]) + 1, queue.count_due_before(context.now + room_s))
+    return LateRecords(count, room_s, each_s)
