@@ -82,7 +82,7 @@ def run(model: BayesTreeClassifier, X: np.ndarray, y: np.ndarray, rate: float) -
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--loads", default="0.1,0.3,0.5,0.7", help="shares of the limit, separated by commas")
+    parser.add_argument("--loads", default="0.1,0.3,0.5,0.7,0.8", help="shares of the limit, separated by commas")
     options = parser.parse_args()
     digits = split_digits(0)
     model = BayesTreeClassifier(
