@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from anystream.anytime.answer import Answer
@@ -12,7 +12,8 @@ from runtime.models import Threshold
 COST = StepCost(1e-3, 1e-2, 1e-3)
 
 
-@given(st.lists(st.floats(-0.5, 3.0), min_size=1, max_size=40), st.integers(1, 40))
+@example([0.11] * 20 + [np.inf], 40)
+@given(st.lists(st.floats(-0.5, 3.0) | st.just(np.inf), min_size=1, max_size=40), st.integers(1, 40))
 def test_as_few_records_are_given_up_as_leave_time_for_all_others(seconds_left, sample_size):
     context = scheduler_context(np.add(seconds_left, 1.0), now=1.0, cost=COST, batch_s=0.1)
     left = np.sort(seconds_left)

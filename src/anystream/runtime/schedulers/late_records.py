@@ -67,6 +67,6 @@ def count_late(context: SchedulerContext, sample_size: int) -> LateRecords:
         return LateRecords(first, room_s, each_s)
     room_s = _ROOM * batch_s
     kept = int(spare.searchsorted(room_s / each_s))
-    needed = math.ceil(worst[kept] + room_s / each_s) if kept < len(spare) else 0
+    needed = math.ceil(max(worst[kept] + room_s / each_s, 0.0))
     count = max(needed, int(sample.positions[kept - 1]) + 1, queue.count_due_before(context.now + room_s))
     return LateRecords(count, room_s, each_s)
