@@ -41,6 +41,39 @@ def test_the_same_load_makes_a_fixed_budget_late():
     assert late["fixed"] > 250
 
 
+class UrgentSource(MemorySource):
+    """Every twentieth record is due 10 ms after its arrival, the others after 200 ms."""
+
+    def __init__(self, times, clock):
+        super().__init__(np.ones((len(times), 1)))
+        self.due = times + np.where(np.arange(len(times)) % 20 == 0, 0.01, 0.2)
+        self.clock = clock
+
+    def poll(self, max_records):
+        if self.offset == 0:
+            self.due += self.clock.now()
+        polled = super().poll(max_records)
+        polled.records.deadline = self.due[polled.records.offset]
+        return polled
+
+
+@pytest.mark.parametrize("call_s", [5e-5, 3e-4, 1e-3])
+@pytest.mark.parametrize("load", [0.5, 0.9])
+def test_a_few_urgent_records_are_in_time_beside_many_that_have_time(call_s, load):
+    cost, clock = MachineCost(call_s=call_s, record_s=4e-5, step_s=1e-6), SimulatedClock()
+    each_s = cost.record_s / (1.0 - call_s / 0.004)  # in batches that take their usual time
+    times = np.sort(np.random.default_rng(0).uniform(0.0, 1.5, int(1.5 * load / each_s)))
+    summary = Engine(
+        SimulatedModel(Threshold(), clock, cost),
+        Replay(UrgentSource(times, clock), at_times(times), clock),
+        NullSink(),
+        scheduler=DeadlineShare(max_steps=20),
+        queue=RecordQueue(100_000),
+        clock=clock,
+    ).run()
+    assert (summary.answered, summary.late, summary.unreached) == (len(times), 0, 0)
+
+
 class DelayedModel(SimulatedModel):
     """A model each of whose calls waits for a busy core, for a while."""
 

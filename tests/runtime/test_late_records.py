@@ -43,10 +43,12 @@ def test_where_records_are_given_up_for_others_the_first_that_is_kept_has_time_f
 def test_the_first_record_that_is_kept_has_time_for_batches_that_keep_up_with_the_arrivals(
     arrivals_per_s, first_kept_s
 ):
-    left = np.array([0.05, 0.11, 0.15, 0.18, 0.25, *[2.0] * 9])
-    cost = StepCost(1e-3, 1e-2, 1e-3)
-    context = scheduler_context(left, cost=cost, batch_s=0.1, arrivals_per_s=arrivals_per_s)
-    assert left[count_late(context, 100).count] == first_kept_s
+    def first_kept(left):
+        context = scheduler_context(left, cost=StepCost(1e-3, 1e-2, 1e-3), batch_s=0.1, arrivals_per_s=arrivals_per_s)
+        return left[count_late(context, 100).count]
+
+    assert first_kept([0.05, 0.11, 0.15, 0.18, *[0.25] * 8, 2.0]) == first_kept_s
+    assert first_kept([0.05, 0.11, 0.15, 0.18, 0.25, *[2.0] * 9]) == 0.11  # the next batch has much time
 
 
 @given(st.floats(1e-5, 1e-2), st.floats(1e-6, 1e-2), st.floats(0.0, 1e4))

@@ -29,7 +29,7 @@ def assert_deadlines(queue, expected):
         assert sample.positions.tolist() == list(range(first, len(expected), step))
         assert sample.arrivals.tolist() == [0.0] * len(sample.positions)
     assert [queue.count_due_before(i) for i in range(22)] == [sum(due < i for due in expected) for i in range(22)]
-    assert not expected or queue.last_deadline() == expected[-1]
+    assert [queue.deadline_at(i) for i in range(len(expected))] == expected
 
 
 @given(st.lists(st.tuples(st.lists(st.integers(0, 9), max_size=8), st.integers(0, 6)), max_size=12))
@@ -146,6 +146,17 @@ def test_many_small_parts_are_joined_without_a_copy_of_large_ones():
         queue.enqueue(make_records(first, np.array([float(first)])))
     assert np.shares_memory(queue.dequeue(5000).features, large)
     assert queue.dequeue(1000).sequence.tolist() == list(range(5000, 6000))
+
+
+@pytest.mark.parametrize("size", [1, 30, 700, 3000])
+def test_no_insert_copies_more_than_a_few_thousand_records(size, monkeypatch):
+    queue, copied, concatenate = RecordQueue(1_000_000), [], Records.concatenate
+    monkeypatch.setattr(Records, "concatenate", lambda parts: copied.append(sum(map(len, parts))) or concatenate(parts))
+    for first in range(0, 300 * size, size):
+        queue.enqueue(make_records(first, np.arange(first, first + size, dtype=float)))
+        assert sum(copied) <= 4096
+        copied.clear()
+    assert queue.records().sequence.tolist() == list(range(300 * size))
 
 
 def test_free_slots_are_the_capacity_less_the_records():

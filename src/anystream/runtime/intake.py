@@ -20,7 +20,7 @@ from anystream.runtime.records import Records, is_given
 from anystream.runtime.summary import Summary
 
 _MAX_POLL = 10_000  # maximum number of records taken at a time
-_PIECE = 4096  # of more, so many are polled and checked at a time, in the memory of the piece before
+_PIECE = 4096  # of more, so many are polled and checked at a time, in memory that evicted ones have freed
 
 
 class Intake:

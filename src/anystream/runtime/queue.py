@@ -15,8 +15,8 @@ from anystream.runtime.records import Records
 
 OverflowPolicy = Literal["block", "answer_now", "shed_oldest", "shed_newest"]
 OVERFLOW_POLICIES: tuple[str, ...] = get_args(OverflowPolicy)
-_SMALL_PART = 4096  # parts with fewer records in all are joined where there are many: iterating over them stays quick
-_MAX_PARTS = 64  # and twice as many as there could be of that size
+_SMALL_PART = 4096  # neighbours with so many records in all are joined where there are many parts, a few at a time
+_MAX_PARTS = 64  # many: more than these, and those that could not be joined
 _NO_TIMES = np.empty(0, dtype=np.float64)
 
 
@@ -90,11 +90,21 @@ class RecordQueue:
 
     def count_due_before(self, instant: float) -> int:
         """Return how many records have a deadline before an instant."""
-        return sum(int(part.deadline.searchsorted(instant)) for part in self._parts)
+        count = 0
+        for part in self._parts:
+            found = int(part.deadline.searchsorted(instant))
+            count += found
+            if found < len(part):
+                break
+        return count
 
-    def last_deadline(self) -> float:
-        """Return the deadline of the last record."""
-        return float(next(part.deadline[-1] for part in reversed(self._parts) if len(part)))
+    def deadline_at(self, position: int) -> float:
+        """Return the deadline of the record at a position, from 0."""
+        for part in self._parts:
+            if position < len(part):
+                return float(part.deadline[position])
+            position -= len(part)
+        raise IndexError(f"there is no record at position {position} behind the last one")
 
     def sample(self, first: int, size: int) -> QueueSample:
         """Return every k-th record from position `first` on, with k as small as leaves at most `size` of them."""
@@ -199,16 +209,17 @@ class RecordQueue:
         return between, behind
 
     def _join_small_parts(self) -> None:
-        """Join neighbours that are small together; large ones are not copied."""
-        groups: list[list[Records]] = [[]]
-        size = 0
-        for part in self._parts:
+        """Join the first neighbours that are small together; other parts are not copied."""
+        parts, start, size = list(self._parts), 0, 0
+        for stop, part in enumerate(parts):
             if size + len(part) > _SMALL_PART:
-                groups.append([])
-                size = 0
-            groups[-1].append(part)
+                if stop - start > 1:
+                    break
+                start, size = stop, 0
             size += len(part)
-        self._parts = deque(Records.concatenate(group) if len(group) > 1 else group[0] for group in groups if group)
+        else:
+            stop = len(parts)
+        self._parts = deque([*parts[:start], Records.concatenate(parts[start:stop]), *parts[stop:]])
 
     def _concatenate_parts(self) -> Records:
         if len(self._parts) > 1:

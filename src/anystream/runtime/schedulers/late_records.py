@@ -40,11 +40,11 @@ class LateRecords:
 def count_late(context: SchedulerContext, sample_size: int) -> LateRecords:
     """Return how many of the first records to give up: as few as possible so that all others can be on time.
 
-    Record i of those that are kept is answered i + 1 records from now, at the end of its batch. Batches on the verge
-    of a deadline would be short, and short batches are expensive: a queue of which each record is just in time would
-    stay on that verge. So records need time for a batch that keeps up with the arrivals, twice over; and where any is
-    given up for others, time for two batches of the usual length. All records cost the same at budget 0, so that no
-    other choice has more records on time.
+    Record i of those that are kept is answered i + 1 records from now, at the end of its batch; the first needs time
+    for a batch of the usual length. Batches on the verge of a deadline are short, and short batches are expensive: a
+    queue of which each record is just in time would stay on that verge. So where the next batch would be on it, too,
+    the first record needs time for two that keep up with the arrivals; and where any is given up for others, for two of
+    the usual length. All records cost the same at budget 0, so that no other choice has more records on time.
 
     Parameters
     ----------
@@ -54,11 +54,18 @@ def count_late(context: SchedulerContext, sample_size: int) -> LateRecords:
         How many of the records that have the time for a batch are looked at; the places of others are not exact.
     """
     cost, queue = context.cost, context.queue
-    longest_s = _MAX_SHARE * (queue.last_deadline() - context.now)
+    longest_s = _MAX_SHARE * (queue.deadline_at(len(queue) - 1) - context.now)
     batch_s = max(min(cost.estimate_s(context.records_for(0), 0), longest_s), cost.estimate_s(1, 0))
-    each_s = batch_s / max((batch_s - cost.call_s) / cost.record_s, 1.0)
-    room_s = max(batch_s, _ROOM * min(context.keep_up_s(), batch_s))
+    batch_size = max((batch_s - cost.call_s) / cost.record_s, 1.0)
+    each_s = batch_s / batch_size
+    room_s = batch_s
     first = queue.count_due_before(context.now + room_s)  # they have too little time, even in front of all others
+    behind_batch = first + int(batch_size)
+    if behind_batch < len(queue):
+        keep_up_s = _ROOM * min(context.keep_up_s(), batch_s)
+        if queue.deadline_at(behind_batch) - context.now - batch_s < keep_up_s:  # on the verge after this batch, too
+            room_s = max(room_s, keep_up_s)
+            first = queue.count_due_before(context.now + room_s)
     sample = queue.sample(first, sample_size)
     behind = sample.positions - (sample.deadlines - context.now) / each_s
     worst = np.append(np.maximum.accumulate(behind[::-1])[::-1], -np.inf)  # of each record and all others behind it
