@@ -75,6 +75,12 @@ def test_late_records_that_fill_the_queue_are_given_up_at_once_where_others_need
     assert (plan.rows, plan.steps, plan.until) == (4, 0, 3.0)
 
 
+def test_late_records_that_fill_half_of_the_queue_have_no_more_than_their_share_of_the_time():
+    context = scheduler_context([1.0] * 4 + [100.0], now=3.0, cost=StepCost(1e-4, 1e-2, 1e-3), capacity=6)
+    plan = DeadlineShare().plan(context)  # the last record has time, but others may come
+    assert (plan.rows, plan.steps, plan.until) == (4, 0, 3.0)
+
+
 class Interrupted(Threshold):
     """Reaches three records of a batch, the first time."""
 

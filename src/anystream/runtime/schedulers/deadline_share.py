@@ -122,11 +122,11 @@ class DeadlineShare(SingleRound):
         expected_s = context.cost.estimate_s(n, 0)
         is_crowded = late.count > context.queue.capacity // 2
         is_full = is_crowded and context.queue.free_slots == 0  # the source may hold others, whose time runs
-        if expected_s <= slack_s and not is_full:
-            if is_crowded or slack_s == math.inf or self._late_credit_s >= expected_s:
-                self._late_credit_s = max(self._late_credit_s - expected_s, 0.0)
-                return BatchPlan(n, 0, context.now + _MARGIN * max(context.batch_s, expected_s), expected_s)
-        elif is_crowded:  # they need their slots, and others the time: the prior probabilities, at once
+        in_their_share = slack_s == math.inf or self._late_credit_s >= expected_s
+        if in_their_share and expected_s <= slack_s and not is_full:
+            self._late_credit_s = max(self._late_credit_s - expected_s, 0.0)
+            return BatchPlan(n, 0, context.now + _MARGIN * max(context.batch_s, expected_s), expected_s)
+        if is_crowded:  # they need their slots, and others the time: the prior probabilities, at once
             return BatchPlan(min(late.count, context.max_records), 0, context.now)
         return None
 
