@@ -148,6 +148,17 @@ def test_many_small_parts_are_joined_without_a_copy_of_large_ones():
     assert queue.dequeue(1000).sequence.tolist() == list(range(5000, 6000))
 
 
+def test_parts_are_dequeued_without_a_copy():
+    queue = RecordQueue(10_000)
+    for first in (0, 3000, 6000):
+        queue.enqueue(make_records(first, np.arange(first, first + 3000.0)))
+    parts = queue.dequeue_parts(7000)
+    assert numbers(parts) == list(range(7000))
+    assert [len(part) for part in parts] == [3000, 3000, 1000]
+    assert np.shares_memory(parts[-1].deadline.base, queue.records().deadline.base)
+    assert queue.records().sequence.tolist() == list(range(7000, 9000))
+
+
 @pytest.mark.parametrize("size", [1, 30, 700, 3000])
 def test_no_insert_copies_more_than_a_few_thousand_records(size, monkeypatch):
     queue, copied, concatenate = RecordQueue(1_000_000), [], Records.concatenate

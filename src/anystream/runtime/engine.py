@@ -366,13 +366,18 @@ class Engine:
         """Classify the batch that the scheduler plans; its cost is the turn without `other_s` seconds."""
         if len(self.queue) == 0:
             return None, 0
+        now = self.clock.now()
         plan = self.scheduler.plan(
-            SchedulerContext(
-                self.queue, self.clock.now(), self.cost, self._batch_s, self._max_records, self._intake.rate.per_s
-            )
+            SchedulerContext(self.queue, now, self.cost, self._batch_s, self._max_records, self._intake.rate.per_s)
         )
         limit = self.learner.records_until_update(self.summary.answered)
-        batch = self.queue.dequeue(plan.rows if limit is None else plan.first_rows(limit))
+        rows = plan.rows if limit is None else plan.first_rows(limit)
+        if plan.until <= now and isinstance(rows, int):  # given up: no new memory for the features of all of them
+            parts = self.queue.dequeue_parts(rows)
+            for part in parts:
+                self._classifier.classify_once(part, plan.steps, plan.until)
+            return plan, sum(map(len, parts))
+        batch = self.queue.dequeue(rows)
         work, unreached = self._classifier.classify_planned(batch, plan.steps, plan.until)
         if unreached is not None:
             self.queue.enqueue(unreached)

@@ -145,6 +145,10 @@ class RecordQueue:
         self._length += sum(map(len, before))
         return Records.concatenate(taken) if taken else Records.empty()
 
+    def dequeue_parts(self, n: int) -> list[Records]:
+        """Remove and return the first `n` records, in the parts in which they are held, without a copy."""
+        return self._pop(n)
+
     def remove(self, offsets: NDArray[np.int64]) -> int:
         """Remove the records with these offsets; return how many there were."""
         rows = np.flatnonzero(np.isin(self.offsets(), offsets))
